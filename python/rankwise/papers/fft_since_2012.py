@@ -6,7 +6,7 @@ Each figure stands with its source. Figures quoted second-hand or from memory ar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,9 @@ from rankwise.machine.description import PROJECTED, format_quantity
 from rankwise.machine.library import all_machines, load_machine
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_table1 as table1
-from rankwise.report.chart import Chart
+from rankwise.papers.czechowski2012_model import figure5, reproduced
+from rankwise.report.chart import INK, MUTED, NUMBER, SERIES, Chart, Spec, emphasised, field_of, log_axis, rows
+from rankwise.report.layers import by_name, labels, layer
 from rankwise.report.reproduction import Section
 
 BASE_YEAR = 2010
@@ -397,8 +399,6 @@ _CAPTION = (
 
 def picture_figures() -> dict[str, Any]:
     """What the picture shows: doubling times, T_mem / T_net and fractions of peak."""
-    from rankwise.papers.czechowski2012 import figure5, reproduced
-
     step, run = largest_step(), library_run()
     bars = {reading: figure5(reading)[0] for reading in fft3d.READINGS}
     return {
@@ -420,8 +420,6 @@ def picture_figures() -> dict[str, Any]:
 
 
 def _draw() -> Chart:
-    from rankwise.report.projections import since_picture
-
     return since_picture(picture_figures())
 
 
@@ -487,3 +485,74 @@ def _tables() -> list[Table[Any]]:
             caption="Published steps of GESTS on Frontier (the whole step, not only its transforms) beside the model's terms.",
         ),
     ]
+
+
+def since_picture(figures: Mapping[str, Any]) -> Chart:
+    """Draw what was assumed in 2012 beside what came: doubling times, T_mem / T_net, fraction of peak."""
+    stops: list[str] = []
+    doubling = []
+    for name, entry in figures["doubling"].items():
+        words = (
+            f"{name}: doubles in {entry['shortest']:.1f} to {entry['longest']:.1f} years, assumed or predicted "
+            f"{entry['assumed']:g}"
+        )
+        doubling.append({
+            "name": name, "low": entry["shortest"], "high": entry["longest"], "assumed": entry["assumed"],
+            "words": f"{entry['shortest']:.1f} – {entry['longest']:.1f}", "stop": len(stops), "tip": words,
+        })  # fmt: skip
+        stops.append(words)
+    panels = [
+        _ranges("years to double", doubling, None),
+        _ranges("T_mem / T_net", _measured(figures["ratio"], lambda value: f"{value:.2f}", stops), NUMBER),
+        _ranges("fraction of peak", _measured(figures["fraction"], lambda value: f"{100 * value:.2g} %", stops),
+            "format(100*datum.value,'.3~g')+' %'"),
+    ]  # fmt: skip
+    words = " ".join(
+        f"{name}: {entry['assumed']:g} years assumed, {entry['shortest']:.1f} to {entry['longest']:.1f} real."
+        for name, entry in figures["doubling"].items()
+    )
+    return Chart(
+        "since",
+        "What was predicted in 2012 and what came of it",
+        words,
+        panels,
+        stops,
+        least_px=330,
+        label_px=120,
+        most_columns=3,
+    )
+
+
+def _measured(ranges: Mapping[str, tuple[float, float]], write: Callable[[float], str], stops: list[str]) -> list[Spec]:
+    """Return the rows of ranges; those that were predicted stand as ``assumed``."""
+    found = []
+    for name, (low, high) in ranges.items():
+        text = write(low) if low == high or write(low) == write(high) else f"{write(low)} – {write(high)}"
+        predicted = "predicted" in name or "ours" in name
+        row: Spec = {"name": name, "words": text, "stop": len(stops), "tip": f"{name}: {text}"}
+        found.append(
+            row | ({"assumed": low, "low": low, "high": low} if predicted else {"low": low, "high": high, "assumed": None})
+        )
+        stops.append(f"{name}: {text}")
+    return found
+
+
+def _ranges(title: str, data: list[Spec], label: str | None) -> Spec:
+    """Draw ranges as bars, with the words at their ends; ``label``: of a logarithmic axis (None: from 0 on)."""
+    ends = [value for row in data for value in (row["low"], row["high"], row["assumed"]) if value]
+    most = max(ends)
+    axis: Spec = {"scale": {"domain": [0, 1.5 * most], "nice": False}, "axis": {"title": None, "tickCount": 4}}
+    if label is not None:
+        axis = log_axis([*ends, most * (most / min(ends)) ** 0.8], label, "")
+    data = [{**row, "edge": max(row["high"], row["assumed"] or 0)} for row in data]
+    y = by_name("name", [row["name"] for row in data], labelLimit=116, labelOverlap=False)
+    low, assumed, edge = ({"y": y, "x": field_of(name, **axis)} for name in ("low", "assumed", "edge"))
+    square: Spec = {"shape": "square", "filled": True, "size": 75, "color": SERIES[1], "stroke": INK, "strokeWidth": 0.6}
+    known = "datum.assumed!=null"
+    layers = [
+        layer("bar", {**low, "x2": {"field": "high"}, "opacity": emphasised(1, 0.85)}, height=7, color=SERIES[0]),
+        layer("point", low, filled=True, size=26, color=SERIES[0], opacity=1),
+        {**layer("point", assumed, **square, opacity=1), "transform": [{"filter": known}]},
+        labels(edge, "words", align="left", dx=8, fontSize=11, color=MUTED),
+    ]
+    return {"title": {"text": title, "fontSize": 12}, "height": {"step": 30}, "data": rows(data), "layer": layers}

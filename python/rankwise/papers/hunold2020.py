@@ -15,6 +15,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
 from rankwise.blocks import Column, Picture, Table, yes_or_no
 from rankwise.mapping import How, map_grid
 from rankwise.mapping.dims import balanced_dims
@@ -22,7 +24,8 @@ from rankwise.mapping.mapper import steps_of
 from rankwise.papers import hunold2020_times as measured
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
 from rankwise.papers.hunold2020_times import published_times
-from rankwise.report.chart import Chart
+from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, emphasised, field_of, rows
+from rankwise.report.layers import by_name, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
 
 NODES = tuple(range(10, 32, 3))
@@ -35,6 +38,8 @@ SHOWN = ("blocked", *PAPERS_ALGORITHMS, *GENERAL, *OURS)
 COMPARED = SHOWN[1:]
 THROUGHPUT_GRIDS = {50: (50, 48), 100: (75, 64)}  # section VI-D, figures 6 and 7
 EFFORT_S = 0.01
+_WHISKER = 1.5  # at most so many interquartile ranges beyond the box, as Tukey drew them
+_MOST = 2.2  # of blocked, that is drawn; what lies beyond is counted at the edge
 
 Scores = dict[str, tuple[int, int]]  # J_sum and J_max by mapper
 
@@ -113,8 +118,6 @@ class Distribution:
 
     @staticmethod
     def of(stencil: str, objective: str, mapper: str, reductions: Sequence[float]) -> Distribution:
-        import numpy as np
-
         low, median, high = (float(value) for value in np.percentile(reductions, [25, 50, 75]))
         # The notch of a box plot (McGill, Tukey, Larsen 1978): a Gaussian approximation from the quartiles.
         half = 1.57 * (high - low) / math.sqrt(len(reductions))
@@ -398,8 +401,6 @@ def _score_table(large: Sequence[Scored]) -> Table[Any]:
 
 
 def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
-    from rankwise.report.boxes import reduction_picture
-
     return reduction_picture({
         f"{stencil}, {objective.replace('j', 'J')}": {
             mapper: boxes[stencil, objective, mapper].reductions for mapper in COMPARED
@@ -407,3 +408,67 @@ def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
         for stencil in STENCILS
         for objective in ("j_sum", "j_max")
     })  # fmt: skip
+
+
+def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
+    """Draw one panel a title: for each mapper the distribution of its reductions, whiskers and outliers inside the axis."""
+    mappers = list(next(iter(panels.values())))
+    drawn: list[Spec] = []
+    stops: list[str] = []
+    for title, values in panels.items():
+        colour = SERIES[0] if "J_sum" in title else SERIES[1]
+        edge = min(_MOST, 1.05 * max(1.0, *(max(values[mapper]) for mapper in mappers)))
+        boxes, outliers = [], []
+        for mapper in mappers:
+            data = np.sort(np.asarray(values[mapper], float))
+            low, middle, high = np.quantile(data, (0.25, 0.5, 0.75))
+            reach = _WHISKER * (high - low)
+            inside = data[(data >= low - reach) & (data <= high + reach)]
+            notch = 1.57 * (high - low) / np.sqrt(len(data))  # McGill, Tukey and Larsen 1978: 95 % of the median
+            beyond = int((data > edge).sum())
+            words = (
+                f"{title}, {mapper}: median {middle:.3f} ({middle - notch:.3f} to {middle + notch:.3f}), half of all from "
+                f"{low:.3f} to {high:.3f}, {len(data)} instances from {data[0]:.3f} to {data[-1]:.3f}"
+            )
+            ends = {
+                "least": inside[0], "low": low, "notch_low": middle - notch, "middle": middle, "notch_high": middle + notch,
+                "high": high, "most": inside[-1],
+            }  # fmt: skip
+            boxes.append({
+                "mapper": mapper, **{name: min(float(end), edge) for name, end in ends.items()}, "stop": len(stops),
+                "tip": words,
+                "beyond": f"{beyond} beyond →" if beyond else "", "edge": edge,
+            })  # fmt: skip
+            outliers += [
+                {"mapper": mapper, "value": float(value)}
+                for value in data[(data < inside[0]) | (data > inside[-1])]
+                if value <= edge
+            ]
+            stops.append(words)
+        y = by_name("mapper", mappers, labelLimit=110)
+        x: Spec = {"scale": {"domain": [0, edge], "nice": False}, "title": "relative to blocked"}
+
+        def over(low: str, high: str, x: Spec = x, y: Spec = y) -> Spec:
+            return {"y": y, **ranged("x", field_of(low, **x), low, high)}
+
+        def at(name: str, x: Spec = x, y: Spec = y) -> Spec:
+            return {"y": y, "x": field_of(name, **x)}
+
+        layers = [
+            level("x", field_of("one", **x), 1, strokeDash=[2, 3]),
+            layer("point", at("value"), outliers, filled=True, size=7, color=MUTED, opacity=0.7),
+            layer("rule", over("least", "most")),
+            layer("bar", {**over("low", "high"), "strokeWidth": emphasised(2.5, 1.2)}, height=13, fill=SURFACE, stroke=colour),
+            layer("bar", over("notch_low", "notch_high"), height=7, color=colour, opacity=0.4),
+            layer("tick", at("middle"), color=INK, thickness=2, height=13),
+            labels(at("edge"), "beyond", align="right", dx=-2, fontSize=10.5, stroke=SURFACE, strokeWidth=5),
+            labels(at("edge"), "beyond", align="right", dx=-2, fontSize=10.5),
+        ]
+        drawn.append({"title": title, "height": {"step": 21}, "data": rows(boxes), "layer": layers})
+    return Chart(
+        "reduction",
+        "Messages between nodes of each mapper, relative to blocked",
+        "Box plots: the line is the median, the tint in the box its 95 % interval, the box half of all instances, whiskers "
+        "what lies within 1.5 times the box, points the rest.",
+        drawn, stops, least_px=330, most_columns=2, label_px=110,
+    )  # fmt: skip

@@ -24,7 +24,7 @@ from rankwise.machine.profile import Profile
 from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import LEAST_NOISE, Way
-from rankwise.papers.osu_effects import (
+from rankwise.papers.wagner2024_effects import (
     TEN_RUNS,
     Array,
     Measured,
@@ -34,9 +34,13 @@ from rankwise.papers.osu_effects import (
     drop_of,
     growth_exponent,
     largest_spread,
+    remarks,
     saturation_of,
+    section,
+    table_1,
 )
-from rankwise.papers.wagner2024_single import remarks, section, table_1
+from rankwise.report.chart import RATE, TIME, Chart, SizeAxis, Spec, cursor, field_of, log_axis, nearest, rows
+from rankwise.report.layers import Curves, zoomed
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.statistics import Deviations
 from rankwise.units import format_bandwidth, format_size, format_time
@@ -91,10 +95,10 @@ class Fitted:
 def published() -> list[Series]:
     """Return Table 3: mean and standard deviation over ten runs, one series a placement."""
     with (DATA / "wagner2024_ten_runs.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+        table = list(csv.DictReader(stream))
 
     def column(placement: str, name: str, unit: float) -> Array:
-        return np.array([float(row[name] or "nan") * unit for row in rows if row["placement"] == placement])
+        return np.array([float(row[name] or "nan") * unit for row in table if row["placement"] == placement])
 
     return [
         Series(
@@ -449,13 +453,86 @@ def _single_table() -> Table[int]:
 
 
 def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
-    from rankwise.report import placements
-
     runs = fitted[0].series.runs
     what = f"mean of {runs} runs, with one standard deviation" if runs > 1 else "one run"
-    return (
-        Picture(f"{prefix}latency", f"Latency by placement, {what}.", partial(placements.latency_picture, prefix, fitted)),
-        Picture(
-            f"{prefix}bandwidth", f"Bandwidth by placement, {what}.", partial(placements.bandwidth_picture, prefix, fitted)
-        ),
+    return tuple(
+        Picture(f"{prefix}{name}", f"{name.capitalize()} by placement, {what}.", partial(draw, prefix, fitted))
+        for name, draw in (("latency", latency_picture), ("bandwidth", bandwidth_picture))
     )
+
+
+def latency_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
+    """Draw latency against size, one series a placement, with the piecewise model behind it."""
+    sizes = SizeAxis.of(int(size) for one in fitted for size in one.series.sizes)
+    data: list[Spec] = []
+    lines: list[Spec] = []
+    for one in fitted:
+        series = one.series
+        low = np.maximum(series.latency_s - series.latency_sigma_s, series.latency_s / 10)
+        for size, time_s, least, sigma in zip(series.sizes, series.latency_s, low, series.latency_sigma_s, strict=True):
+            data.append({
+                "series": one.words, "size": int(size), "value": float(time_s), "low": float(least),
+                "high": float(time_s + sigma),
+                "said": f"{format_time(float(time_s))} ± {format_time(float(sigma))}",
+            })  # fmt: skip
+        grid = np.unique(np.geomspace(sizes.first, sizes.last, 120).astype(np.int64))
+        lines += [
+            {"series": one.words, "place": sizes.place(int(size)), "value": one.pieces.time_s(int(size))} for size in grid
+        ]
+    words = "Both axes are logarithmic. " + " ".join(
+        f"Between {one.words}: {format_time(float(one.series.latency_s[0]))} for the smallest message, "
+        f"{format_time(float(one.series.latency_s[-1]))} for the largest."
+        for one in fitted
+    )
+    names = [one.words for one in fitted]
+    return _against_size(
+        f"{prefix}latency", "Latency by placement", words, (names, sizes, data, lines), (TIME, "latency of one message")
+    )
+
+
+def bandwidth_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
+    """Draw bandwidth against size, one series a placement."""
+    known = [(one, one.series.has_bandwidth) for one in fitted]
+    sizes = SizeAxis.of(int(size) for one, here in known for size in one.series.sizes[here])
+    data: list[Spec] = []
+    for one, here in known:
+        series = one.series
+        for size, rate, sigma in zip(series.sizes[here], series.bandwidth[here], series.bandwidth_sigma[here], strict=True):
+            data.append({
+                "series": one.words, "size": int(size), "value": float(rate), "low": float(max(rate - sigma, rate / 10)),
+                "high": float(rate + sigma), "said": f"{format_bandwidth(float(rate))} ± {format_bandwidth(float(sigma))}",
+            })  # fmt: skip
+    lines = [{"series": row["series"], "place": sizes.place(row["size"]), "value": row["value"]} for row in data]
+    words = "Both axes are logarithmic. " + " ".join(
+        f"Between {one.words}: at most {format_bandwidth(float(np.max(one.series.bandwidth[here])))}." for one, here in known
+    )
+    names = [one.words for one in fitted]
+    axis = (RATE, "bandwidth, 64 messages in flight")
+    return _against_size(f"{prefix}bandwidth", "Bandwidth by placement", words, (names, sizes, data, lines), axis)
+
+
+def _against_size(
+    name: str, title: str, words: str, drawn: tuple[Sequence[str], SizeAxis, list[Spec], list[Spec]], axis: tuple[str, str]
+) -> Chart:
+    names, sizes, data, lines = drawn
+    order = sorted({row["size"] for row in data})
+    stops = [
+        f"At {format_size(size)}: " + " | ".join(f"{row['series']} {row['said']}" for row in data if row["size"] == size)
+        for size in order
+    ]
+    for row in data:
+        row |= {"place": sizes.place(row["size"]), "stop": order.index(row["size"])}
+        row["tip"] = f"{row['series']}, {format_size(row['size'])}: {row['said']}"
+    label, quantity = axis
+    y = field_of("value", **log_axis([end for row in data for end in (row["low"], row["high"])], label, quantity))
+    curves = Curves(sizes.encoding(), y, names)
+    layers = [
+        *zoomed([curves.line(1.3, lines)]),
+        curves.intervals(),
+        curves.points(90, 26, opacity=1),
+        cursor(),
+        nearest("place", "value"),
+        *sizes.break_marks(),
+    ]
+    panel: Spec = {"height": 260, "data": rows(data), "layer": layers}
+    return Chart(name, title, words, [panel], stops, legend_px=240)

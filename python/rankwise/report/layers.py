@@ -19,7 +19,7 @@ def layer(kind: str, encoding: Spec, data: Rows | None = None, where: str = "", 
     drawn: Spec = {} if data is None else {"data": rows(data)}
     if where:
         drawn["transform"] = [{"filter": where}]
-    return {**drawn, "mark": {"type": kind, **look} if look else kind, "encoding": encoding}
+    return {**drawn, "mark": {"type": kind, **look}, "encoding": encoding}
 
 
 def labels(encoding: Spec, name: str = "words", data: Rows | None = None, where: str = "", **look: Any) -> Spec:

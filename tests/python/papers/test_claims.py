@@ -34,7 +34,7 @@ from rankwise.papers import (
     werner2023_tradeoff,
 )
 from rankwise.papers.hunold2020_times import published_times
-from rankwise.papers.osu_effects import Series
+from rankwise.papers.wagner2024_effects import Series
 from rankwise.report.reproduction import Reproduction, Section
 
 _WORLDS = 6

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from rankwise.models import fft3d
-from rankwise.papers import czechowski2012 as paper
+from rankwise.papers import czechowski2012 as page
+from rankwise.papers import czechowski2012_model as paper
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
 
@@ -178,7 +179,7 @@ def test_verdicts_follow_from_the_figures() -> None:
 
 
 def test_every_reproduction_says_which_reading_is_used() -> None:
-    record = paper.record()
+    record = page.record()
     assert record["readings"].keys() == set(paper.READINGS)
     for row in record["predictions"][0]["figures"]:
         assert row.keys() >= {"published", "literal", "paper_effective", "literal_difference", "paper_effective_difference"}
@@ -188,7 +189,7 @@ def test_pictures_are_well_formed_and_the_same_every_time() -> None:
     import re
     import xml.etree.ElementTree as ElementTree
 
-    for picture in paper.reproduce().pictures():
+    for picture in page.reproduce().pictures():
         svg = picture.draw().svg()
         root = ElementTree.fromstring(svg)
         assert root.get("role") == "img" and root[0].text and root[1].text

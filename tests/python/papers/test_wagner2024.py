@@ -16,8 +16,8 @@ from rankwise.launch import Mpi
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table
-from rankwise.papers.osu_effects import Series, constant_up_to, drop_of, growth_exponent, saturation_of
 from rankwise.papers.wagner2024 import BANDWIDTH, fit, measured, published, reproduce, single_run
+from rankwise.papers.wagner2024_effects import Series, constant_up_to, drop_of, growth_exponent, saturation_of
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rankwise.papers.osu_effects import Series
 from rankwise.papers.wagner2024 import published
-from rankwise.papers.wagner2024_single import remarks, section, table_1, why
+from rankwise.papers.wagner2024_effects import Series, remarks, section, table_1, why
 
 
 def _says(one: Series, start: str) -> bool:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rankwise.machine.profile import Link
-from rankwise.papers import werner2023_raw as raw
 from rankwise.papers import werner2023_tradeoff as tradeoff
+from rankwise.papers.werner2023 import raw_section
 from rankwise.papers.werner2023_here import reproduction
 from rankwise.papers.werner2023_study import Study, ping_pong_profile, published_rows
 from rankwise.workloads.base import Row, Span
@@ -55,7 +55,7 @@ def test_the_sentence_on_the_crossover_follows_the_times(study: Study) -> None:
 
 
 def _paragraphs(study: Study) -> str:
-    return " ".join(raw.section(study).paragraphs)
+    return " ".join(raw_section(study).paragraphs)
 
 
 def test_claims_on_traffic_and_noise_follow_the_figures(study: Study) -> None:

@@ -23,14 +23,14 @@ from rankwise.health.changes import Change
 from rankwise.health.judge import Rules, judge
 from rankwise.machine.trust import Trust
 from rankwise.papers import PAPERS
+from rankwise.papers.hunold2020 import reduction_picture
+from rankwise.papers.hunold2020_simgrid import speedup_picture
 from rankwise.report import advice_page, before_after, health_page, paper_page
-from rankwise.report.boxes import reduction_picture
 from rankwise.report.document import plain_page
 from rankwise.report.inputs import mappings_from_record, validation_from_record
 from rankwise.report.page import Inputs, render
 from rankwise.report.pairs import traffic_map
 from rankwise.report.reproduction import Picture, Reproduction, Section
-from rankwise.report.speedups import speedup_picture
 from sample_figures import slower
 from synthetic_events import ring
 
