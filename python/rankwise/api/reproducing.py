@@ -79,7 +79,7 @@ def reproduce(paper: str, asked: Redoing = Redoing()) -> Reproduced:
         found = of.reproduce_simulated(asked.simulations) if asked.engine == "simgrid" else of.reproduce_here(asked.simulations)
     files: list[Path] = []
     if asked.output is not None:
-        from rankwise.report.paper_page import write_reproduction
+        from rankwise.report.reproduction import write_reproduction
 
         files = write_reproduction(found, asked.output)
     return Reproduced(found, files)

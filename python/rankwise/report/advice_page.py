@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from rankwise.advise.evidence import Evidence
 from rankwise.advise.findings import Advice, Finding, differences, gain_in_words, start_of
+from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.trust import Trust
-from rankwise.report.document import Badge, Change, Document, Figure, Next, table
+from rankwise.mapping.mapper import MapResult
+from rankwise.report.document import Badge, Change, Document, Figure, Next, Section
 from rankwise.report.pairs import matrix_picture
 from rankwise.report.program import headroom_picture, path_words, step_picture, timeline_picture, timeline_title
-from rankwise.report.reproduction import Picture, Section, Table
 from rankwise.report.words import figures_badge
 from rankwise.units import format_count, format_span, format_time, format_volume
 
@@ -181,11 +183,15 @@ def _matrix_caption(advice: Advice) -> str:
     )
 
 
-def _placements_table(advice: Advice) -> Table:
-    timed = advice.headroom.now_s is not None
-    header = ["placement", "between nodes", "out of the busiest node", *(["messages take"] if timed else [])]
-    rows = []
-    for result in advice.mappings.results:
-        times = [format_time(result.time_s * advice.evidence.rounds)] if timed and result.time_s is not None else []
-        rows.append([result.algorithm, format_volume(result.j_sum), format_volume(result.j_max), *times])
-    return table("placements", f"A {advice.evidence.per}, by placement.", header, rows)
+def _placements_table(advice: Advice) -> Table[Any]:
+    def time_s(result: MapResult) -> float | None:
+        return None if result.time_s is None else result.time_s * advice.evidence.rounds
+
+    columns: list[Column[MapResult]] = [
+        Column("placement", "algorithm"),
+        Column("between nodes", "j_sum", format_volume),
+        Column("out of the busiest node", "j_max", format_volume),
+    ]
+    if advice.headroom.now_s is not None:
+        columns.append(Column("messages take", time_s, format_time))
+    return Table(columns, advice.mappings.results, name="placements", caption=f"A {advice.evidence.per}, by placement.")

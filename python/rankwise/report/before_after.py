@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.compare import Compared, Comparison, compare, in_words, name_of, ratio_interval
 from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Point
@@ -25,10 +26,9 @@ from rankwise.report.chart import (
     nearest,
     rows,
 )
-from rankwise.report.document import Badge, Document, Figure, Kind, Next, table
+from rankwise.report.document import Badge, Document, Figure, Kind, Next, Section
 from rankwise.report.layers import Curves, layer, level, ranged, zoomed
 from rankwise.report.machine_boxes import between
-from rankwise.report.reproduction import Picture, Section
 from rankwise.report.words import figure_with_unit, point_time, with_interval
 from rankwise.units import format_bandwidth, format_size, format_time
 
@@ -268,14 +268,15 @@ def _bandwidth(one: LinkFigures) -> str:
 
 
 def _all_figures(found: Compared) -> Section:
-    lines = [
-        (name_of(c), "–" if c.size_bytes is None else format_size(c.size_bytes), f"{c.ratio:.3g} ×{_ends(c)}", c.verdict)
-        for c in found.comparisons
-    ]
     counts: Mapping[str, int] = {verdict: len(found.of(verdict)) for verdict in ("slower", "faster", "same", "unclear")}
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    header = ("figure", "size", "last / first (95 %)", "verdict")
-    return Section("all", "All figures compared", [], [table("compared", "", header, lines)], said)
+    columns: Sequence[Column[Comparison]] = (
+        Column("figure", name_of),
+        Column("size", "size_bytes", format_size),
+        Column("last / first (95 %)", lambda c: f"{c.ratio:.3g} ×{_ends(c)}"),
+        Column("verdict", "verdict"),
+    )
+    return Section("all", "All figures compared", [], [Table(columns, found.comparisons, name="compared")], said)
 
 
 def _next(found: Compared, names: Sequence[str]) -> list[Next]:

@@ -6,11 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from rankwise.blocks import Table as Declared
+from rankwise.blocks import Picture, Table
 from rankwise.report.chart import Chart, themed
-from rankwise.report.reproduction import Picture, Section, Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -77,6 +76,25 @@ class Next:
 
 
 @dataclass(frozen=True)
+class Markup:
+    """A part that is HTML already: boxes of a machine. Whoever makes it escapes what comes from elsewhere."""
+
+    html: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: some paragraphs, then tables and pictures. ``fold``: its words while folded (None: it is open)."""
+
+    id: str
+    title: str
+    paragraphs: Sequence[str]
+    parts: Sequence[Table[Any] | Picture | Markup] = ()
+    fold: str | None = None
+
+
+@dataclass(frozen=True)
 class Document:
     """A page. ``kind`` names it (``rankwise report``), ``origin`` says of what it is, ``headline`` is its conclusion."""
 
@@ -104,7 +122,7 @@ class Document:
 
             script = library()
         return environment().get_template("page.html.j2").render(
-            page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table | Declared),
+            page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table),
             is_picture=lambda part: isinstance(part, Picture), still=_still, cell_class=_cell_class, most_rows=_MOST_ROWS,
         )  # fmt: skip
 
@@ -127,11 +145,6 @@ def plain_page(kind: str, words: Sequence[str], chart: Chart, origin: str = "") 
     first, *rest = words
     picture = Picture(chart.name, "" if chart.description in words else chart.description, lambda: chart)
     return Document(kind, origin, first, rest, [Section("picture", chart.title, (), [picture])]).html()
-
-
-def table(name: str, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table of texts."""
-    return Table(name, caption, header, rows, [header, *rows])
 
 
 def _still(chart: Chart) -> str:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from typing import Any
 
+from rankwise.blocks import Column, Picture, Table
 from rankwise.health.changes import Change
 from rankwise.health.judge import COMPOSITE, Judgement, Row, Rules
 from rankwise.health.record import Session
@@ -23,9 +25,8 @@ from rankwise.health.words import (
     split,
 )
 from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, nearest, rows
-from rankwise.report.document import Badge, Document, Figure, Kind, Next, table
+from rankwise.report.document import Badge, Document, Figure, Kind, Next, Section
 from rankwise.report.layers import kinds, labels, layer, level, ranged, zoomed
-from rankwise.report.reproduction import Picture, Section, Table
 
 _MOST_ROWS = 40
 _MOST_LIMIT = 5.0  # as a logarithm, that is drawn
@@ -59,12 +60,13 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
     ]
     sections = [Section("trend", "Each figure over time", [_READING], pictures)]
     if changes:
-        rows = [
-            [day(c.at), name_of(c.figure), percent(math.log(c.ratio)), "; ".join(c.causes) or "nothing that is recorded"]
-            for c in changes
-        ]
-        header = ["since", "figure", "changed by", "what else changed then"]
-        found = table("changes", "The oldest first.", header, rows)
+        columns: Sequence[Column[Change]] = (
+            Column("since", "at", day),
+            Column("figure", "figure", name_of),
+            Column("changed by", lambda c: percent(math.log(c.ratio))),
+            Column("what else changed then", lambda c: "; ".join(c.causes) or "nothing that is recorded"),
+        )
+        found = Table(columns, changes, name="changes", caption="The oldest first.")
         sections.append(Section("changes", "Changes for good", [], [found], f"{len(changes)} found in the series"))
     kept = _sessions_table(sessions)
     sections.append(Section("sessions", "The sessions", [], [kept], f"{len(sessions)}, the newest {day(last.at)}"))
@@ -252,15 +254,20 @@ def _answer(sessions: Sequence[Session], judgement: Judgement, changes: Sequence
     return words
 
 
-def _sessions_table(sessions: Sequence[Session]) -> Table:
-    figures = list(sessions[-1].value)
-    header = ["began", "verdict", *(name_of(figure) for figure in figures), "disturbed launches"]
-    rows = []
-    for session in reversed(sessions[-_MOST_ROWS:]):
-        cells = [shown(figure, session.value[figure]) if figure in session.value else "–" for figure in figures]
-        disturbed = sum(launch.poor for launch in session.launches)
-        verdict = session.verdict + (", accepted" if session.accepted else "")
-        counted = f"{disturbed} of {len(session.launches)}" if session.launches else "a profile"
-        rows.append([f"{session.began:%Y-%m-%d %H:%M}", verdict, *cells, counted])
-    shown_of = len(sessions) if len(sessions) <= _MOST_ROWS else _MOST_ROWS
-    return table("sessions", f"The newest first, {shown_of} of {len(sessions)}.", header, rows)
+def _sessions_table(sessions: Sequence[Session]) -> Table[Any]:
+    def of(figure: str) -> Column[Session]:
+        return Column(name_of(figure), lambda session: session.value.get(figure), lambda value: shown(figure, value))
+
+    def disturbed(session: Session) -> str:
+        return (
+            f"{sum(launch.poor for launch in session.launches)} of {len(session.launches)}" if session.launches else "a profile"
+        )
+
+    columns: Sequence[Column[Session]] = (
+        Column("began", "began", "{:%Y-%m-%d %H:%M}".format),
+        Column("verdict", lambda session: session.verdict + (", accepted" if session.accepted else "")),
+        *map(of, sessions[-1].value),
+        Column("disturbed launches", disturbed),
+    )
+    newest = list(reversed(sessions[-_MOST_ROWS:]))
+    return Table(columns, newest, name="sessions", caption=f"The newest first, {len(newest)} of {len(sessions)}.")

@@ -1,20 +1,56 @@
-"""The report: what was concluded on its first screen, then pictures, then what is folded."""
+"""The report: what was concluded on its first screen, then panels: pictures whose headings say what they show; some are folded.
+
+A panel is a function that makes a section of the inputs, and a line in PANELS.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
-from rankwise.machine.figures import figures_of
-from rankwise.machine.profile import LINK_CLASSES, Profile
-from rankwise.report.conclusion import Conclusion, conclude
-from rankwise.report.document import Document
-from rankwise.report.inputs import MappingInstance
-from rankwise.report.links import Launches
-from rankwise.report.sections import all_sections
-from rankwise.report.words import figures_badge, machine_badge
-from rankwise.workloads.comparison import Validation
+from rankwise.blocks import Column, Picture, Table, text_table
+from rankwise.errors import InputError
+from rankwise.machine.figures import LinkFigures, figures_of
+from rankwise.machine.link import Curve, LinkModel, Parameter, Point, Segment
+from rankwise.machine.profile import LINK_CLASSES, Link, Profile
+from rankwise.report.conclusion import Conclusion, Gain, conclude, grid_words, mapping_words, volume, way
+from rankwise.report.document import Document, Markup, Section
+from rankwise.report.exchanges import exchange_groups, exchange_picture, group_label
+from rankwise.report.inputs import MappingInstance, MappingResult
+from rankwise.report.links import Launches, interpolates, link_picture, links_picture
+from rankwise.report.machine_boxes import between, machine_boxes, undrawn
+from rankwise.report.nodemaps import can_draw, cost_picture, node_map_picture, shown_part
+from rankwise.report.program import path_words, timeline_picture, timeline_title
+from rankwise.report.words import figures_badge, headline, is_poor, machine_badge, point_time, timing, with_interval
+from rankwise.units import format_bandwidth, format_parameter, format_percent, format_size, format_span, format_time
+from rankwise.workloads.comparison import Comparison, Validation
+
+_WAYS = (
+    "Ways of sending: send waits until the buffer is free again, ssend until the receiver has begun to receive; "
+    "exchange sends and receives at once, one message each way; exchange-gap is what each further message in flight "
+    "adds to that."
+)
+_MODELS = (
+    "A message of m bytes takes about alpha + beta m: alpha is the time to start it (s), beta the time each further byte "
+    "adds (s/B). One such line for all sizes is the Hockney model; the piecewise model has one for each range "
+    "of sizes, with a break where the MPI library changes its protocol. LogGP and max-rate have a few figures for "
+    "all ways of sending together: what a message costs a processor, how far both directions overlap, what they "
+    "share."
+)
+_WORDS = (
+    "Latency: how long the smallest message takes, one way. Bandwidth: size / time of the largest message measured, one at a "
+    "time.",
+    "Interval (95 %): of 100 measurements like this one, 95 give an interval that holds the true median. It holds for the "
+    "machine as it was while measuring; on another day, or beside other programs, all times may shift together.",
+    "Cutoff k: every rank needs the blocks of all ranks within k layers of it in the process grid.",
+    "J_sum: messages of one stencil exchange that cross from one node to another, over all nodes; J_max: those that leave the "
+    "busiest node. Both are exact counts. Blocked: one node after another in row-major order, what happens when nobody "
+    "chooses.",
+)
+# A curve's table is thinned to about this many rows; the picture shows all of them.
+_MOST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -27,10 +63,466 @@ class Inputs:
     launches: Launches | None = None
     profile_name: str = "machine.json"
 
-    def section_names(self) -> list[str]:
-        """Return the ids of the sections for which there are figures, in order of reading."""
-        names = ["machine", "latency", "bandwidth"] if self.profile is not None else []
-        return names + ["exchange"] * bool(self.validation) + ["mapping"] * bool(self.mappings)
+    @property
+    def measured(self) -> Profile:
+        """The profile, of which those ask that need it."""
+        assert self.profile is not None
+        return self.profile
+
+    @property
+    def compared(self) -> Validation:
+        """The comparisons, of which those ask that need them."""
+        assert self.validation is not None
+        return self.validation
+
+    @property
+    def links(self) -> dict[str, Link]:
+        """The profile's links, nearer ones first."""
+        return {} if self.profile is None else by_distance(self.profile.links)
+
+
+def by_distance(links: Mapping[str, Link]) -> dict[str, Link]:
+    """Return links in order of distance, nearer ones first."""
+    return {name: links[name] for name in LINK_CLASSES if name in links}
+
+
+def _machine(inputs: Inputs) -> Section | None:
+    profile = inputs.measured
+    if undrawn(profile):
+        return None
+    boxes = Markup(machine_boxes(profile, figures_of(inputs.links)))
+    note = (
+        "Latency of the smallest message and bandwidth of the largest, one way. Point at an edge for its interval and samples."
+    )
+    return Section("machine", "The machine, with what was measured on each edge", [note], [boxes])
+
+
+def _curves(inputs: Inputs) -> Section:
+    links, launches = inputs.links, inputs.launches
+    own = None if inputs.validation is None else headline(inputs.validation).exchange.message_bytes
+    name = list(links)[-1]
+    title = f"Between {between(name)} latency decides below {volume(figures_of(links)[name].balanced_bytes)}, bandwidth above"
+    behind = " Ticks: the samples behind the point that is shown." if launches else ""
+    picture = Picture(
+        "links",
+        "Bands are 95 % intervals; 0 B stands beyond the break of the axis. Size / time of one message at a time is neither "
+        f"the bandwidth of a window of messages in flight nor that of several pairs of ranks at once.{behind}",
+        partial(links_picture, links, launches, own),
+    )
+    return Section("latency", title, [], [picture])
+
+
+_LINKS: Sequence[Column[tuple[str, LinkFigures]]] = (
+    Column("link", lambda of: of[0]),
+    Column("latency", lambda of: of[1].latency_s, format_time),
+    Column("95 %", lambda of: _ends(of[1].latency_ci_s, format_time)),
+    Column("bandwidth", lambda of: of[1].bandwidth_bytes_per_s, format_bandwidth),
+    Column("95 %", lambda of: _ends(of[1].bandwidth_ci_bytes_per_s, format_bandwidth)),
+    Column("of messages of", lambda of: of[1].bandwidth_bytes, format_size),
+    Column("samples", lambda of: of[1].samples),
+)
+
+
+def _all_links(inputs: Inputs) -> Section:
+    figures = figures_of(inputs.links)
+    samples = sum(one.samples for one in figures.values())
+    count = f"{len(figures)} class{'es' * (len(figures) > 1)}, {samples} samples"
+    return Section("bandwidth", "All links", [], [Table(_LINKS, list(figures.items()), name="all-links")], count)
+
+
+def _ends(interval: tuple[float, float] | None, write: Any) -> str:
+    return "–" if interval is None else with_interval(interval[0], interval, write).partition("(")[2].rstrip(")")
+
+
+def _models(inputs: Inputs) -> Section:
+    links = inputs.links
+    parts: list[Picture | Table[Any]] = []
+    for name, link in links.items():
+        parts.append(
+            Picture(
+                f"link-{name}",
+                f"Link class {name}. Points: {link.send.statistic} of {link.send.samples} samples, with the 95 % "
+                f"interval; lines: the models, of which {link.send.model} answers for predictions. A straight line "
+                "looks bent because both axes are logarithmic; 0 B stands beyond the break in the axis.",
+                partial(link_picture, name, link),
+            )
+        )
+        parts += [_fits(name, link), _times(name, link.send)]
+    chosen = ", ".join(f"{name} {link.send.model}" for name, link in links.items())
+    ways = [_WAYS] if any(link.variants for link in links.values()) else []
+    return Section("models", "The links' models and ways of sending", [_MODELS, *_choices(links), *ways], parts, chosen)
+
+
+def _choices(links: Mapping[str, Link]) -> list[str]:
+    """Tell for each link class why its model was chosen, and that model's own parameters."""
+    told = []
+    for name, link in links.items():
+        if link.choice is None:
+            continue
+        named = link.explained_by()
+        parameters = "; ".join(f"{key} {_parameter(key, found)}" for key, found in link.send.models[named].parameters.items())
+        told.append(
+            f"{name}: {link.send.model} answers for predictions ({link.choice.reason})."
+            + (f" What {named} {'predicts' if named == link.send.model else 'explains'}: {parameters}." if parameters else "")
+        )
+    return told
+
+
+def _parameter(key: str, found: Parameter) -> str:
+    return with_interval(found.value, found.ci, lambda value: format_parameter(key, value))
+
+
+_FITS: Sequence[Column[tuple[str, LinkModel, Segment]]] = (
+    Column("sent as", lambda fit: fit[0]),
+    Column("model", lambda fit: fit[1].name),
+    Column("sizes", lambda fit: fit[2], lambda segment: _range(segment)),
+    Column("alpha (95 %)", lambda fit: fit[2], lambda segment: _alpha(segment)),
+    Column("beta (95 %)", lambda fit: with_interval(fit[2].beta_s_per_byte, fit[2].beta_ci_s_per_byte, _per_byte)),
+    Column("misfit", lambda fit: fit[1].relative_error, lambda error: f"{100 * error:.1f} %"),
+)
+
+
+def _fits(name: str, link: Link) -> Table[Any]:
+    fits = [
+        (sending, model, segment)
+        for sending, curve in {"send": link.send, **link.variants}.items()
+        for model in curve.models.values() if not interpolates(model, curve)
+        for segment in model.segments
+    ]  # fmt: skip
+    return Table(_FITS, fits, name=f"fits-{name}", caption=f"Models, {name}. Misfit: root mean square of model / measured - 1.")
+
+
+def _alpha(segment: Segment) -> str:
+    return with_interval(segment.latency_s, segment.alpha_ci_s if segment.alpha_s > 0 else None, format_time)
+
+
+def _times(name: str, curve: Curve) -> Table[Any]:
+    step = max(1, round(len(curve.table) / _MOST_ROWS))
+    columns: Sequence[Column[Point]] = (
+        Column("size", "size_bytes", format_size),
+        Column("time (95 %)", point_time),
+        Column(f"{curve.model} model", lambda point: curve.time_s(point.size_bytes), format_time),
+        Column("model / measured - 1", lambda point: curve.time_s(point.size_bytes) / point.time_s - 1, format_percent),
+        Column("samples", "samples"),
+    )
+    points = sorted({*curve.table[::step], curve.table[-1]}, key=lambda point: point.size_bytes)
+    return Table(columns, points, name=f"times-{name}", caption=f"Measured times, {name}, {curve.statistic}.")
+
+
+def _exchange(inputs: Inputs) -> Section:
+    validation = inputs.compared
+    poor = is_poor(inputs.profile, validation) is not None
+    parts = [
+        Picture(
+            f"exchange-{i}",
+            f"{group_label(group)}. The number above each pair is predicted / measured - 1.",
+            partial(exchange_picture, group, f"exchange-{i}"),
+        )
+        for i, group in enumerate(exchange_groups(validation.comparisons))
+    ]
+    return Section(
+        "exchange", _exchange_title(validation, poor),
+        [
+            "The prediction comes from the profile alone; the measurement ran the same messages under real MPI and checked "
+            "every received byte." + (" The grid is an example, not one that was asked for." if validation.example else "")
+        ],
+        parts,
+    )  # fmt: skip
+
+
+def _round(inputs: Inputs) -> Section | None:
+    """Show where the time of a round goes, by the model; None where the profile cannot tell."""
+    from rankwise.engines.model import Model
+    from rankwise.engines.placement import profile_placement
+    from rankwise.engines.timelines import predicted
+
+    profile, row = inputs.profile, headline(inputs.compared)
+    if profile is None:
+        return None
+    try:
+        line = predicted(Model(profile), row.case, profile_placement(profile).of(row.case))
+    except InputError:
+        return None
+    title = timeline_title(line, "round")
+    words = f"A round of {way(row)}, k = {row.exchange.cutoff}, as predicted: ranks down, time across, messages as arrows."
+    return Section("round", "Where the time of a round goes", [words], [Picture("timeline", path_words(line),
+        partial(timeline_picture, line, title))], title)  # fmt: skip
+
+
+def _exchange_title(validation: Validation, poor: bool) -> str:
+    rows = validation.comparisons
+    off = f"predictions were off by {100 * validation.summary()['mape']:.1f} % on average"
+    if poor or len({row.exchange.mode for row in rows}) < 2:
+        return f"What an exchange costs: {off}"
+    gains = []
+    for row in rows:
+        first = next(other for other in rows if _question(other) == _question(row))
+        if way(row) != way(first):
+            gains.append((Gain.of(first.measured, row.measured), row, first))
+    told = [(gain, row, first) for gain, row, first in gains if gain.is_told]
+    if not told:
+        return f"No way of sending is told to be faster; {off}"
+    gain, row, first = max(told, key=lambda found: found[0].ratio)
+    return f"{way(row, first)} is up to {gain.ratio:.1f} times as fast as {way(first, row)}; {off}"
+
+
+def _question(row: Comparison) -> tuple[object, ...]:
+    case = row.exchange
+    return (case.grid, case.cutoff, case.message_bytes, case.shell)
+
+
+def _all_exchanges(inputs: Inputs) -> Section:
+    validation = inputs.compared
+
+    def first_of(row: Comparison) -> Comparison:
+        return next(other for other in validation.comparisons if _question(other) == _question(row))
+
+    def times_as_fast(row: Comparison) -> str:
+        first = first_of(row)
+        gain = Gain.of(first.measured, row.measured)
+        return "as now" if row is first else gain.words.replace(" times as fast", "")
+
+    columns: Sequence[Column[Comparison]] = (
+        Column("mode", "exchange.mode"),
+        Column("k", "exchange.cutoff"),
+        Column("block", "exchange.message_bytes", format_size),
+        Column("measured (95 %)", "measured", timing),
+        Column("predicted (95 %)", "predicted", timing),
+        Column("off", "error", format_percent),
+        Column("off, at present speed", "error_at_present_speed", format_percent),
+        Column("times as fast", times_as_fast),
+        Column("messages", "measured.messages_per_rank", unknown="None"),
+        Column("bytes", lambda row: row.measured.bytes_per_rank or 0, format_size),
+        Column("checked", lambda row: "yes" if row.measured.verified else "NO"),
+    )
+    parts = []
+    for i, group in enumerate(exchange_groups(validation.comparisons)):
+        repetitions = format_span([row.measured.repetitions or 0 for row in group])
+        caption = f"{group_label(group)}; {repetitions} repetitions each; messages and bytes are per rank."
+        parts.append(Table(columns, group, name=f"exchanges-{i}", caption=caption))
+    notes = [
+        "Off: predicted / measured - 1. At present speed is the error that is left when the prediction is scaled by how much "
+        "longer a ping-pong took right then than when the profile was measured.",
+        *dict.fromkeys(note for row in validation.comparisons for note in row.notes),
+    ]  # fmt: skip
+    inside = sum(row.inside_interval for row in validation.comparisons)
+    count = len(validation.comparisons)
+    return Section(
+        "exchanges",
+        "All exchanges compared",
+        notes,
+        parts,
+        f"{count} compared; {inside} measured times lie in the predicted interval",
+    )
+
+
+def _mapping(inputs: Inputs) -> Section:
+    mappings = inputs.mappings or ()
+    parts: list[Picture | Table[Any]] = []
+    notes: list[str] = []
+    skipped: dict[tuple[str, str], list[str]] = {}
+    if (cost := cost_picture(mappings)) is not None:
+        parts.append(
+            Picture("mapping-cost", "Each mapping against blocked (dotted line, 100 %). Less is better.", lambda: cost)
+        )
+    for i, item in enumerate(mappings):
+        label = f"{grid_words(item)[0].upper()}{grid_words(item)[1:]}"
+        if can_draw(item):
+            part = shown_part(item)
+            ends = [result for result in (item.blocked, item.best) if result is not None]
+            parts.append(
+                Picture(
+                    f"nodes-{i}",
+                    f"{label}{f'; shown: {part}' if part else ''}. Numbers are nodes; nodes that touch differ in colour, but "
+                    "a colour comes back for nodes that do not.",
+                    partial(node_map_picture, item, f"nodes-{i}", list(dict.fromkeys(ends))),
+                )
+            )
+        else:
+            notes.append(
+                f"{label}: no map is drawn, because the grid has more than three axes or the file holds no "
+                "node_of_cell ('rankwise map --with-mapping' keeps it)."
+            )
+        for name_and_reason in item.skipped:
+            skipped.setdefault(name_and_reason, []).append(item.stencil)
+        parts.append(Table(_mapping_columns(item), item.results, name=f"mappings-{i}", caption=f"{label}."))
+    notes += [
+        f"{algorithm} was left out ({reason}) for {', '.join(dict.fromkeys(stencils))}."
+        for (algorithm, reason), stencils in skipped.items()
+    ]
+    first = mappings[0]
+    if all(item.example for item in mappings):
+        return Section(
+            "mapping",
+            "Where to put the ranks, on an example grid",
+            notes,
+            parts,
+            f"{grid_words(first)}: {mapping_words(first)}",
+        )
+    return Section("mapping", mapping_words(first), [f"{grid_words(first)[0].upper()}{grid_words(first)[1:]}.", *notes], parts)
+
+
+def _mapping_columns(item: MappingInstance) -> Sequence[Column[MappingResult]]:
+    blocked = item.blocked
+
+    def share(of: Callable[[MappingResult], int]) -> Callable[[MappingResult], float | None]:
+        return lambda result: of(result) / of(blocked) if blocked and of(blocked) else None
+
+    def percent(value: float) -> str:
+        return f"{100 * value:.1f} %"
+
+    return (
+        Column("mapping", "algorithm"),
+        Column("J_sum", "j_sum"),
+        Column("of blocked", share(lambda result: result.j_sum), percent),
+        Column("J_max", "j_max"),
+        Column("of blocked", share(lambda result: result.j_max), percent),
+        Column("time to compute", "seconds", format_time),
+    )
+
+
+def _remarks(inputs: Inputs) -> Section:
+    """Tell what may spoil the figures, each with its cure, once."""
+    profile, validation = inputs.profile, inputs.validation
+    found: list[str] = []
+    if profile is not None:
+        found += [f"{reason}." for reason in map(str, profile.trust.reasons)]
+        found += [*profile.warnings, *(f"{note}." for note in profile.notes())]
+    if validation is not None:
+        wrong = sum(row.measured.verified is False for row in validation.comparisons)
+        crowded = sum(row.measured.oversubscribed for row in validation.comparisons)
+        count = len(validation.comparisons)
+        if wrong:
+            found.append(
+                f"{wrong} of {count} exchanges delivered wrong bytes, so their times mean nothing: "
+                "run 'rankwise doctor', and report it if the MPI library is not to blame."
+            )
+        if crowded:
+            found.append(
+                f"{crowded} of {count} exchanges ran more ranks than there are cores, so ranks waited for "
+                "each other's turns: compare again with at most one rank per core."
+            )
+        if validation.drift is not None and not 0.85 < validation.drift < 1.18:
+            found.append(
+                f"the machine's messages took {validation.drift:.2f} times as long beside the exchanges as in its profile: "
+                "measure again, at a quiet hour or on a node of your own."
+            )
+    remarks = list(dict.fromkeys(found))
+    told = "1 remark" if len(remarks) == 1 else f"{len(remarks)} remarks"
+    said = f"{told}: {remarks[0].partition(':')[0]}" if remarks else "nothing was noticed"
+    return Section("remarks", "What may spoil these figures", remarks, [], said)
+
+
+def _record(inputs: Inputs) -> Section:
+    """Tell whatever the record of the machine holds: an imported profile has little, a measured one much."""
+    profile = inputs.measured
+    machine = {key: value for key, value in profile.machine.items() if not isinstance(value, Mapping)}
+    for group, values in profile.machine.items():
+        if isinstance(values, Mapping):
+            machine |= {f"{group} {key}": value for key, value in values.items()}
+    rows = [
+        (_label(key), _size(value) if key.endswith("bytes") and isinstance(value, int) else _plain(value))
+        for key, value in machine.items()
+        if value not in (None, "", [], {})
+    ]
+    said = str(profile.machine.get("cpu_model") or "little is recorded")
+    found = [text_table(("what", "value"), rows, name="machine")] if rows else []
+    return Section("machine" if undrawn(profile) else "machine-record", "The machine's record", [], found, said)
+
+
+def _sources(inputs: Inputs) -> Section:
+    profile, said, found = inputs.profile, "counts only", []
+    if profile is not None:
+        samples = sum(link.send.samples for link in profile.links.values())
+        launches = "" if profile.trust.launches is None else f" in {profile.trust.launches} launches"
+        said = f"{samples} samples of plain sends{launches}"
+        source = "".join(f"; {key}: {_plain(value)}" for key, value in profile.source.items())
+        found.append(
+            f"Profile of {profile.created}{source}. The models are straight lines in the manner of R. Hockney and C. "
+            "Jesshope, Parallel Computers 2 (1988)."
+        )
+    if inputs.validation is not None:
+        found.append(
+            "Exchanges: one message at a time after the analytical model of T. Werner, C. Päßler, I. Kabadshow and M. Werner, "
+            "“Analytical Model of Communication Algorithm for Simulations with Range-Limited Interactions” (2023); measured "
+            "on this machine by rankwise's own kernels, with real MPI ranks."
+        )
+    if inputs.mappings:
+        found.append(
+            "Mappings: the algorithms and the measures J_sum and J_max of S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz and "
+            "J. L. Träff, “Efficient Process-to-Node Mapping Algorithms for Stencil Computations” (2020), counted on the grid "
+            "as given, directed edges."
+        )
+    found.append("Measured points and fits are recomputed from raw samples, which are never thrown away.")
+    return Section("sources", "Where the figures come from", found, [], said)
+
+
+def _label(key: str) -> str:
+    return key.removesuffix("_bytes").replace("_", " ").replace("mpi ", "MPI ")
+
+
+def _plain(value: Any) -> str:
+    """Write a value of the machine record in one line; keys that end in bytes hold sizes."""
+    if isinstance(value, Mapping):
+        parts = (
+            _size(item) if key.endswith("bytes") and isinstance(item, int) else f"{_label(key)} {_plain(item)}"
+            for key, item in value.items()
+        )
+        return ", ".join(parts)
+    if isinstance(value, list | tuple):
+        return "; ".join(_plain(item) for item in value)
+    return " ".join(str(value).split())
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:.1f} GiB" if size_bytes >= 2**30 else format_size(size_bytes)
+
+
+def _range(segment: Segment) -> str:
+    if segment.to_bytes is None:
+        return f"from {format_size(segment.from_bytes)}"
+    return f"{format_size(segment.from_bytes)} up to {format_size(segment.to_bytes)}"
+
+
+def _per_byte(beta_s_per_byte: float) -> str:
+    return f"{beta_s_per_byte * 1e9:.3g} ns/B"
+
+
+def _words(inputs: Inputs) -> Section:
+    return Section("words", "The words on this page", _WORDS, [], "latency, bandwidth, interval, cutoff, J_sum")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A section of the report: how it is made (None: it has nothing to show), and which of the inputs it needs.
+
+    ``name`` is its name among the sections that JSON lists; empty: it explains others.
+    """
+
+    make: Callable[[Inputs], Section | None]
+    needs: Literal["profile", "validation", "mappings", ""] = ""
+    name: str = ""
+
+    def has_figures(self, inputs: Inputs) -> bool:
+        """Whether the inputs that it needs are there."""
+        return not self.needs or bool(getattr(inputs, self.needs))
+
+
+# In order of reading; those that are folded stand below the others.
+PANELS = (
+    Panel(_machine, "profile", "machine"),
+    Panel(_curves, "profile", "latency"),
+    Panel(_exchange, "validation", "exchange"),
+    Panel(_round, "validation"),
+    Panel(_all_exchanges, "validation"),
+    Panel(_all_links, "profile", "bandwidth"),
+    Panel(_models, "profile"),
+    Panel(_mapping, "mappings", "mapping"),
+    Panel(_remarks),
+    Panel(_record, "profile"),
+    Panel(_sources),
+    Panel(_words),
+)
 
 
 def conclusion_of(inputs: Inputs) -> Conclusion:
@@ -41,6 +533,8 @@ def conclusion_of(inputs: Inputs) -> Conclusion:
 def render(inputs: Inputs) -> str:
     """Return the page. The same figures give the same bytes."""
     found, profile = conclusion_of(inputs), inputs.profile
+    made = [panel.make(inputs) for panel in PANELS if panel.has_figures(inputs)]
+    sections = [section for section in made if section is not None]
     badges = []
     if profile is not None:
         badges = [machine_badge(profile), figures_badge(profile.trust, inputs.validation)]
@@ -49,7 +543,7 @@ def render(inputs: Inputs) -> str:
         origin=_origin(inputs),
         headline=found.headline,
         why=[found.why],
-        sections=all_sections(inputs.profile, inputs.validation, inputs.mappings, inputs.launches),
+        sections=sorted(sections, key=lambda section: section.fold is not None),
         badges=badges,
         figures=found.figures,
         changes=found.changes,
@@ -60,13 +554,18 @@ def render(inputs: Inputs) -> str:
 
 def record(inputs: Inputs) -> dict[str, Any]:
     """Return the page's figures as JSON."""
-    profile = inputs.profile
-    links = {} if profile is None else figures_of({name: profile.links[name] for name in LINK_CLASSES if name in profile.links})
+    links = figures_of(inputs.links)
     return {
-        "sections": inputs.section_names(),
+        "sections": section_names(inputs),
         **conclusion_of(inputs).to_dict(),
         "links": {name: figures.to_dict() for name, figures in links.items()},
     }
+
+
+def section_names(inputs: Inputs) -> list[str]:
+    """Return the names of the panels for which there are figures, by what they are made of."""
+    there = [panel for panel in PANELS if panel.name and panel.has_figures(inputs)]
+    return [panel.name for needs in ("profile", "validation", "mappings") for panel in there if panel.needs == needs]
 
 
 def _origin(inputs: Inputs) -> str:

@@ -1,45 +1,18 @@
-"""What a paper's reproduction consists of: tables and pictures in sections, its JSON, and the sentences that matter."""
+"""A paper's reproduction: what was found, its JSON, and its files: one HTML page, each table as CSV, each picture as SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from rankwise.blocks import Cell as Cell
-from rankwise.blocks import Picture as Picture
-from rankwise.blocks import Table as Declared
+from rankwise.blocks import Picture, Table, csv_text
+from rankwise.files import write_whole
+from rankwise.report.document import Document, Next
+from rankwise.report.document import Section as Section
 
-
-@dataclass(frozen=True)
-class Table:
-    """A table of a reproduction whose columns are not declared; ``shown`` is it as readers see it, header first."""
-
-    name: str
-    caption: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    shown: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Markup:
-    """A part that is HTML already: boxes of a machine. Whoever makes it escapes what comes from elsewhere."""
-
-    html: str
-    caption: str = ""
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page: some paragraphs, then tables and pictures. ``fold``:
-    what it says while it is folded (None: it is not)."""
-
-    id: str
-    title: str
-    paragraphs: Sequence[str]
-    parts: Sequence[Table | Declared[Any] | Picture | Markup] = ()
-    fold: str | None = None
+_MOST_WHY = 2  # sentences below the headline
 
 
 @dataclass(frozen=True)
@@ -54,8 +27,38 @@ class Reproduction:
     sources: Sequence[str]
     next_command: str
 
-    def tables(self) -> list[Table | Declared[Any]]:
-        return [part for section in self.sections for part in section.parts if isinstance(part, Table | Declared)]
+    def tables(self) -> list[Table[Any]]:
+        return [part for section in self.sections for part in section.parts if isinstance(part, Table)]
 
     def pictures(self) -> list[Picture]:
         return [part for section in self.sections for part in section.parts if isinstance(part, Picture)]
+
+
+def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
+    """Write page, tables and pictures into a folder; return the files, the page first. Raises OSError."""
+    page = folder / f"{reproduction.paper}.html"
+    written = [page]
+    write_whole(page, render(reproduction))
+    for table in reproduction.tables():
+        written.append(folder / f"{reproduction.paper}-{table.name}.csv")
+        write_whole(written[-1], csv_text(table))
+    for picture in reproduction.pictures():
+        written.append(folder / f"{reproduction.paper}-{picture.name}.svg")
+        write_whole(written[-1], picture.draw().file())
+    return written
+
+
+def render(reproduction: Reproduction) -> str:
+    """Return the page; the same figures give the same bytes."""
+    sources = Section("sources", "Where the figures come from", reproduction.sources)
+    first, *rest = reproduction.answer
+    more = [Section("answer", "What else was found", rest[_MOST_WHY:])] if len(rest) > _MOST_WHY else []
+    return Document(
+        kind=f"rankwise reproduce {reproduction.paper}",
+        origin=reproduction.title,
+        headline=first,
+        why=rest[:_MOST_WHY],
+        sections=[*more, *reproduction.sections, sources],
+        next=[Next("Go on from here", reproduction.next_command)],
+        record=f"rankwise reproduce {reproduction.paper} --json",
+    ).html()

@@ -6,7 +6,7 @@ import pytest
 
 from rankwise.papers.hunold2020_simgrid import GRIDS, STENCILS, agreements, compared, reproduction
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, PublishedTime, fit_line, our_scores, published_times
-from rankwise.report.paper_page import render
+from rankwise.report.reproduction import render
 from rankwise.workloads.base import Row
 from rankwise.workloads.stencil import StencilCase
 

@@ -11,7 +11,7 @@ from rankwise.engines.session import predict_rows, simulate_rows
 from rankwise.engines.system import system_of_profile
 from rankwise.papers.werner2023_simgrid import MODES, RANKS, TOPOLOGY, reproduction
 from rankwise.papers.werner2023_study import ping_pong_profile, published_rows
-from rankwise.report.paper_page import render
+from rankwise.report.reproduction import render
 from rankwise.workloads.exchange import Asked, make_cases
 
 

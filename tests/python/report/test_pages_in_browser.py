@@ -18,6 +18,7 @@ import observed_rings
 import sample_figures
 from rankwise.advise.evidence import evidence_of
 from rankwise.advise.findings import Question, advise
+from rankwise.blocks import Picture
 from rankwise.engines.model import Model
 from rankwise.health.changes import Change
 from rankwise.health.judge import Rules, judge
@@ -25,12 +26,12 @@ from rankwise.machine.trust import Trust
 from rankwise.papers import PAPERS
 from rankwise.papers.hunold2020 import reduction_picture
 from rankwise.papers.hunold2020_simgrid import speedup_picture
-from rankwise.report import advice_page, before_after, health_page, paper_page
+from rankwise.report import advice_page, before_after, health_page, reproduction
 from rankwise.report.document import plain_page
 from rankwise.report.inputs import mappings_from_record, validation_from_record
 from rankwise.report.page import Inputs, render
 from rankwise.report.pairs import traffic_map
-from rankwise.report.reproduction import Picture, Reproduction, Section
+from rankwise.report.reproduction import Reproduction, Section
 from sample_figures import slower
 from synthetic_events import ring
 
@@ -83,7 +84,7 @@ def _health() -> str:
 
 def _paper(name: str) -> Callable[[], str]:
     (paper,) = (paper for paper in PAPERS if paper.name == name)
-    return lambda: paper_page.render(paper.reproduce(()))
+    return lambda: reproduction.render(paper.reproduce(()))
 
 
 def _matrix() -> str:
@@ -123,7 +124,7 @@ def _hunold() -> str:
     scores = {"here": {"blocked": [(1.0, 1.1), (2.0, 1.8)]}, "there": {"blocked": [(0.7, 0.5)], "refined": [(3.0, 30.0)]}}
     speedups = Picture("speedups", "speed-ups", lambda: speedup_picture(scores))
     section = Section("figure", "A figure", ["words"], [boxes, speedups])
-    return paper_page.render(
+    return reproduction.render(
         Reproduction("hunold2020", "a title", ["3 of 4 hold."], [section], {}, ["a source"], "rankwise map")
     )
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rankwise.report.reproduction import Reproduction, Section, Table
+from rankwise.blocks import text_table
+from rankwise.report.reproduction import Reproduction, Section
 
 RANKS = (2, 8, 64, 512)
 
@@ -43,8 +44,8 @@ def reproduce() -> Reproduction:
     holds = all(row[1:] == (p - 1, p - 1, p.bit_length() - 1, p - 1) for p, *_ in rows for row in rows if row[0] == p)
     said = "As published" if holds else "Other than published"
     header = ("ranks", "ring: steps", "blocks received", "doubling: steps", "blocks received")
-    shown = [header, *(tuple(str(cell) for cell in row) for row in rows)]
-    table = Table("thakur2005_steps", "Counted by doing both", header, rows, shown)
+    texts = [[str(cell) for cell in row] for row in rows]
+    table = text_table(header, texts, name="thakur2005_steps", caption="Counted by doing both")
     answer = [f"{said}: p - 1 steps of the ring and lg p of recursive doubling bring the same bytes."]
     return Reproduction(
         "thakur2005", "Two all-gathers", answer, [Section("steps", "Steps and bytes", answer, [table])],
