@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,6 +10,14 @@ from pathlib import Path
 
 from rankwise.errors import InputError
 from rankwise.report.reproduction import Reproduction
+
+DATA = Path(__file__).with_name("data")
+
+
+def printed(name: str) -> list[dict[str, str]]:
+    """Return a table of ``data`` by its columns, without the lines that tell where it comes from (#)."""
+    with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(line for line in stream if not line.startswith("#")))
 
 
 @dataclass(frozen=True)

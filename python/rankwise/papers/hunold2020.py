@@ -7,12 +7,10 @@ instances: 144 = 8 * 9 * 2 needs eight counts, 10 to 31.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from rankwise.mapping import How, map_grid
 from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
 from rankwise.papers import hunold2020_times as measured
+from rankwise.papers import printed
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
 from rankwise.papers.hunold2020_times import published_times
 from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, emphasised, field_of, rows
@@ -82,9 +81,8 @@ def throughput_instances() -> list[Instance]:
 @cache
 def peers() -> dict[Instance, Scores]:
     """What the general mappers reach."""
-    text = resources.files("rankwise.papers").joinpath("hunold2020_peers.csv").read_text(encoding="utf-8")
     found: dict[Instance, Scores] = {}
-    for row in csv.DictReader(line for line in text.splitlines() if not line.startswith("#")):
+    for row in printed("hunold2020_peers"):
         grid = tuple(int(size) for size in row["grid"].split("x"))
         instance = Instance(int(row["nodes"]), int(row["ranks_per_node"]), grid, row["stencil"])
         found.setdefault(instance, {})[row["mapper"]] = (int(row["j_sum"]), int(row["j_max"]))

@@ -7,7 +7,6 @@ carries (ASSUMED). The simulated times know nothing of the published ones.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from rankwise import _core
 from rankwise.blocks import Column, Picture, Table
 from rankwise.engines.session import simulate_rows
 from rankwise.engines.system import System
+from rankwise.papers import DATA, printed
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
 from rankwise.progress import tell
 from rankwise.report.chart import INK, Chart, Spec, field_of, series_scale
@@ -44,7 +44,7 @@ ASSUMED = {
 }
 
 
-KEPT = Path(__file__).with_name("data") / "hunold2020_simulated.csv"
+KEPT = DATA / "hunold2020_simulated.csv"
 COMMAND = "rankwise reproduce hunold2020 --engine simgrid --simulations hunold2020-simulated"
 _WORD_BYTES = 8
 _AGREEMENT = (
@@ -183,11 +183,10 @@ def _rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
 
 def kept() -> list[Simulated]:
     """Return the simulated times that the package keeps (data/hunold2020_simulated.csv, whose head names the command)."""
-    with KEPT.open(encoding="utf-8", newline="") as stream:
-        return [
-            Simulated(int(row["nodes"]), row["stencil"], int(row["message_bytes"]), row["mapping"], float(row["time_s"]))
-            for row in csv.DictReader(line for line in stream if not line.startswith("#"))
-        ]
+    return [
+        Simulated(int(row["nodes"]), row["stencil"], int(row["message_bytes"]), row["mapping"], float(row["time_s"]))
+        for row in printed(KEPT.stem)
+    ]
 
 
 def keep(rows: Sequence[Row], path: Path = KEPT) -> None:

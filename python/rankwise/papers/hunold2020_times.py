@@ -8,11 +8,9 @@ Figure 9 prints no numbers; its sentences (section VI-E) are held against the ti
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from statistics import fmean, quantiles
 from typing import Any
 
@@ -20,10 +18,10 @@ import numpy as np
 
 from rankwise.blocks import Column, Table, text_table, yes_or_no
 from rankwise.mapping import How, algorithm_names, map_grid
+from rankwise.papers import printed
 from rankwise.report.reproduction import Section
 from rankwise.units import format_size, format_time
 
-DATA = Path(__file__).with_name("data") / "hunold2020_neighbor_alltoall_times.csv"
 PUBLISHED = ("blocked", "hyperplane", "kd-tree", "stencil-strips", "nodecart")
 RANKS_PER_NODE = 48
 MACHINES = ("VSC4", "SuperMUC-NG", "JUWELS")
@@ -75,19 +73,14 @@ class PublishedTime:
 @cache
 def published_times() -> tuple[PublishedTime, ...]:
     """Return all times that are printed, with our names of stencils and mappings."""
-    with DATA.open(encoding="utf-8", newline="") as stream:
-        return tuple(
-            PublishedTime(
-                row["machine"],
-                int(row["nodes"]),
-                tuple(int(size) for size in row["grid"].split("x")),
-                row["stencil"].replace("_", "-"),
-                int(row["message_bytes"]),
-                row["algorithm"].replace("_", "-"),
-                float(row["time_ms"]) / 1e3,
-            )
-            for row in csv.DictReader(stream)
+    return tuple(
+        PublishedTime(
+            row["machine"], int(row["nodes"]), tuple(int(size) for size in row["grid"].split("x")),
+            row["stencil"].replace("_", "-"), int(row["message_bytes"]), row["algorithm"].replace("_", "-"),
+            float(row["time_ms"]) / 1e3,
         )
+        for row in printed("hunold2020_neighbor_alltoall_times")
+    )  # fmt: skip
 
 
 @cache

@@ -176,79 +176,57 @@ def _measured(record: Record) -> tuple[str, str]:
 def items() -> list[Item]:
     """All numbered things, in the order of the papers."""
     fft = "`rankwise project fft3d`"
-    found = [
+    return [
         Item(W, "Eq. 1", "the Shift on one axis", _WERNER, _werner_rows),
-        Item(W, "Eqs. 2, "
-                "3", "the Shift in 3-D, and in "
-                     "turns", "`rankwise predict exchange --algorithm shift,shift-posted --mode ssend --dims "
-                              "3`", _said("the walk gives both: ssend takes turns, shift-posted does not", REPRODUCED)),
+        Item(W, "Eqs. 2, 3", "the Shift in 3-D, and in turns",
+             "`rankwise predict exchange --algorithm shift,shift-posted --mode ssend --dims 3`",
+             _said("the walk gives both: ssend takes turns, shift-posted does not", REPRODUCED)),
         Item(W, "Table 1", "ping-pong, five betas", _WERNER, _werner_models),
         Item(W, "Tables 2 to 6", "the Shift measured and predicted", _WERNER, _werner_inside),
-        Item(W, "Figures 1 to "
-                "5", "neighbours, Shift, Team Shift, even-odd "
-                     "order", "`rankwise exchange show`", _said("the schedules, proved by `exchange check`", REPRODUCED)),
-        Item(W, "6.2.1", "future: MPI_Send, MPI_Isend, "
-                         "self-synchronising", "`rankwise reproduce werner2023 --engine "
-                                               "simgrid`", _said("all send modes, modelled and simulated", ELSEWHERE)),
+        Item(W, "Figures 1 to 5", "neighbours, Shift, Team Shift, even-odd order", "`rankwise exchange show`",
+             _said("the schedules, proved by `exchange check`", REPRODUCED)),
+        Item(W, "6.2.1", "future: MPI_Send, MPI_Isend, self-synchronising", "`rankwise reproduce werner2023 --engine simgrid`",
+             _said("all send modes, modelled and simulated", ELSEWHERE)),
         Item(W, "6.2.2", "future: alpha and beta beside traffic", _WERNER, _werner_traffic),
-        Item(W, "6.2.3", "future: the smallest 20 "
-                         "%", "`rankwise reproduce werner2023 --engine "
-                              "run`", _said("the same experiment on your machine; of JURECA only "
-                                            "bounds", f"{CANNOT} for JURECA: no samples were published")),
+        Item(W, "6.2.3", "future: the smallest 20 %", "`rankwise reproduce werner2023 --engine run`",
+             _said("the same experiment on your machine; of JURECA only bounds",
+             f"{CANNOT} for JURECA: no samples were published")),
         Item(W, "6.2.4", "future: a model of Team Shift, the tradeoff points", _WERNER, _werner_tradeoff),
-        Item(A, "Figures 1, 2, "
-                "6", "Slurm jobs, scripts, "
-                     "display-map", "`rankwise slurm "
-                                    "script`", _said("scripts as readable files; each rank's place is read back from inside "
-                                                     "it", ELSEWHERE)),
-        Item(A, "Table 1, Figures 3, "
-                "4", "one run on one "
-                     "node", _WAGNER, _remarks("Table "
-                                               "1", "128 bytes", "759", "grows exponentially", "peaks", "drops", "above 130")),
+        Item(A, "Figures 1, 2, 6", "Slurm jobs, scripts, display-map", "`rankwise slurm script`",
+             _said("scripts as readable files; each rank's place is read back from inside it", ELSEWHERE)),
+        Item(A, "Table 1, Figures 3, 4", "one run on one node", _WAGNER,
+             _remarks("Table 1", "128 bytes", "759", "grows exponentially", "peaks", "drops", "above 130")),
         Item(A, "Figure 5", "lstopo of a node", _WAGNER, _remarks("Figure 5")),
         Item(A, "Table 2, Figures 7, 8", "one run by placement", _WAGNER, _remarks("Table 2")),
         Item(A, "Table 3, Figures 9, 10", "ten runs by placement", _WAGNER, _wagner_fit),
-        Item(H, "Figures 1 to 3, Definitions IV.1, IV.2, Theorem "
-                "IV.3", "the problem, stencils, "
-                        "NP-hardness", "`rankwise map --stencil "
-                                       "...`", _said("stencils and weights as defined", f"{CANNOT}: a proof is not run")),
+        Item(H, "Figures 1 to 3, Definitions IV.1, IV.2, Theorem IV.3", "the problem, stencils, NP-hardness",
+             "`rankwise map --stencil ...`", _said("stencils and weights as defined", f"{CANNOT}: a proof is not run")),
         Item(H, "Eqs. 1, 2", "the order of the axes", "`rankwise map --algorithm hyperplane`",
              _said("hyperplane sorts by them in each step", REPRODUCED)),
         Item(H, "Eqs. 3 to 7", "steps of the proofs of Theorems V.1 and V.2", "`rankwise map --algorithm hyperplane`",
              _said("nothing to compute", f"{CANNOT}: a proof is not run")),
-        Item(H, "Algorithms 1 to 3, Theorems V.1, V.2, Figures 4, "
-                "5", "hyperplane, k-d tree, stencil "
-                     "strips", "`rankwise map --algorithm "
-                               "all`", _said("all three, balanced on every instance; readings of the pseudo-code in "
-                                             "docs/mapping.md", REPRODUCED)),
-        Item(H, "Table "
-                "I", "machines", "`rankwise machines show "
-                                 "vsc-4`", _said("VSC-4, SuperMUC-NG and JUWELS as descriptions", REPRODUCED)),
+        Item(H, "Algorithms 1 to 3, Theorems V.1, V.2, Figures 4, 5", "hyperplane, k-d tree, stencil strips",
+             "`rankwise map --algorithm all`",
+             _said("all three, balanced on every instance; readings of the pseudo-code in docs/mapping.md", REPRODUCED)),
+        Item(H, "Table I", "machines", "`rankwise machines show vsc-4`", _said("VSC-4, SuperMUC-NG and JUWELS as descriptions",
+             REPRODUCED)),
         Item(H, "Figures 6, 7 (scores)", "two throughput grids", _HUNOLD, _claims("-50", "-100")),
-        Item(H, "Figure "
-                "8", "reduction over blocked, 432 "
-                     "instances", _HUNOLD, _claims("beats-nodecart", "like-nodecart", "strips-like-viem")),
+        Item(H, "Figure 8", "reduction over blocked, 432 instances", _HUNOLD,
+             _claims("beats-nodecart", "like-nodecart", "strips-like-viem")),
         *(Item(H, f"Tables {tables}", f"times on {machine}", _HUNOLD, _law(machine))
           for tables, machine in (("II, III", "VSC4"), ("IV, V", "SuperMUC-NG"), ("VI, VII", "JUWELS"))),
         Item(H, "Figures 6, 7 (speed-ups)", "the campaign", "`rankwise reproduce hunold2020 --engine simgrid`", _simulated),
-        Item(H, "Figure "
-                "9", "instantiation", _HUNOLD, _said("our times beside the three published ratios and VieM's 7.95 "
-                                                     "s", f"{DIFFERS}: the figure prints no numbers, and ours place all ranks "
-                                                          "at once")),
+        Item(H, "Figure 9", "instantiation", _HUNOLD, _said("our times beside the three published ratios and VieM's 7.95 s",
+             f"{DIFFERS}: the figure prints no numbers, and ours place all ranks at once")),
         Item(H, "Listing 1", "a communicator for any stencil", "`rankwise preload`",
              _said("`MPIX_Cart_stencil_comm` with the arguments of the listing, in C and Fortran", REPRODUCED)),
-        Item(H, "Conclusion", "future: release in MPI "
-                              "implementations", "`rankwise "
-                                                 "preload`", _said("Cartesian communicators of unmodified programs are "
-                                                                   "reordered", ELSEWHERE)),
-        Item(C, "Eqs. 1 to "
-                "5", "flops, memory, "
-                     "network", fft, _said("each term by "
-                                           "name", f"{REPRODUCED}; Eq. 5's constant is eight times what is needed")),
+        Item(H, "Conclusion", "future: release in MPI implementations", "`rankwise preload`",
+             _said("Cartesian communicators of unmodified programs are reordered", ELSEWHERE)),
+        Item(C, "Eqs. 1 to 5", "flops, memory, network", fft, _said("each term by name",
+             f"{REPRODUCED}; Eq. 5's constant is eight times what is needed")),
         Item(C, "Eqs. 6, 7", "both at a given peak", _CZECHOWSKI, _sensitivity),
-        Item(C, "Eqs. 8, "
-                "9", "shuffle and I/O "
-                     "bus", "`rankwise project fft3d --artifacts`", _said("counted when asked for", REPRODUCED)),
+        Item(C, "Eqs. 8, 9", "shuffle and I/O bus", "`rankwise project fft3d --artifacts`", _said("counted when asked for",
+             REPRODUCED)),
         Item(C, "Eq. 10, Figure 6", "T_mem / T_net over the years", _CZECHOWSKI, _figure6),
         Item(C, "Eq. 11", "balance with stacked memory", _CZECHOWSKI, _stacked),
         Item(C, "Table 1", "trends", "`rankwise project table`", _table1),
@@ -258,11 +236,9 @@ def items() -> list[Item]:
           for number, what in ((1, "0.08 % of peak"), (2, "CPU-like against GPU-like"), (3, "memory against network"))),
         Item(C, "Section 7", "future: other computations; power, energy, cost", "`rankwise project stencil`",
              _said("a stencil step and an exchange, with their energy where a node's power is known; no cost", ELSEWHERE)),
-        Item(C, "Appendix", "announced: raw data and "
-                            "code", _CZECHOWSKI, _said("recomputed from the printed Table "
-                                                       "1", f"{CANNOT}: neither is with the paper")),
+        Item(C, "Appendix", "announced: raw data and code", _CZECHOWSKI, _said("recomputed from the printed Table 1",
+             f"{CANNOT}: neither is with the paper")),
     ]  # fmt: skip
-    return found
 
 
 def page(records: Mapping[str, Record]) -> str:

@@ -7,7 +7,6 @@ rules of ``osu_effects`` rather than taken from the text. Profiles of repeated `
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +23,7 @@ from rankwise.machine.profile import Profile
 from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import LEAST_NOISE, Way
+from rankwise.papers import printed
 from rankwise.papers.wagner2024_effects import (
     TEN_RUNS,
     Array,
@@ -45,7 +45,6 @@ from rankwise.report.reproduction import Reproduction, Section
 from rankwise.statistics import Deviations
 from rankwise.units import format_bandwidth, format_size, format_time
 
-DATA = Path(__file__).with_name("data")
 BANDWIDTH = "bandwidth-window-64"  # 64 messages in flight, as osu_bw has by default
 _RUNS = 10
 _RESOLUTION_S = 0.01e-6  # latencies are printed so
@@ -94,8 +93,7 @@ class Fitted:
 
 def published() -> list[Series]:
     """Return Table 3: mean and standard deviation over ten runs, one series a placement."""
-    with (DATA / "wagner2024_ten_runs.csv").open(encoding="utf-8", newline="") as stream:
-        table = list(csv.DictReader(stream))
+    table = printed("wagner2024_ten_runs")
 
     def column(placement: str, name: str, unit: float) -> Array:
         return np.array([float(row[name] or "nan") * unit for row in table if row["placement"] == placement])
@@ -118,10 +116,9 @@ def published() -> list[Series]:
 def single_run() -> dict[str, dict[int, tuple[float, float]]]:
     """Return Table 2: latency in s and bandwidth in bytes/s of one run, by link class and size."""
     found: dict[str, dict[int, tuple[float, float]]] = {}
-    with (DATA / "wagner2024_single_run.csv").open(encoding="utf-8", newline="") as stream:
-        for row in csv.DictReader(stream):
-            pair = (float(row["latency_us"]) * 1e-6, float(row["bandwidth_MBps"] or "nan") * 1e6)
-            found.setdefault(LINKS[row["placement"]], {})[int(row["message_bytes"])] = pair
+    for row in printed("wagner2024_single_run"):
+        pair = (float(row["latency_us"]) * 1e-6, float(row["bandwidth_MBps"] or "nan") * 1e6)
+        found.setdefault(LINKS[row["placement"]], {})[int(row["message_bytes"])] = pair
     return found
 
 

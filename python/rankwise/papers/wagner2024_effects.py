@@ -6,16 +6,15 @@ table that it is made of. Why the curves bend follows from Table 3 and the cache
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.blocks import Column, Table, yes_or_no
+from rankwise.papers import printed
 from rankwise.report.reproduction import Section
 from rankwise.units import format_bandwidth, format_size, format_time
 
@@ -24,7 +23,6 @@ Array = NDArray[np.float64]
 _FLAT = 1.1  # latencies within 10 % of the smallest message's are constant
 _DROP = 0.9  # a bandwidth below 90 % of a smaller size's, beyond three standard deviations, is a drop
 _SATURATED = 0.9  # of the largest sizes' bandwidth
-DATA = Path(__file__).with_name("data")
 # Figure 5 (lstopo), as the text lists it.
 MACHINES, PACKAGES, CORES_A_PACKAGE, THREADS_A_CORE = 8, 2, 6, 2
 CLUSTER_CORES, MEMORY_GB, NUMA_GB = 96, 47, (23, 24)
@@ -186,8 +184,7 @@ class Remark:
 
 def table_1() -> Series:
     """Return Table 1 as a series of one run."""
-    with (DATA / "wagner2024_one_node.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = printed("wagner2024_one_node")
     sizes = np.array([int(row["message_bytes"]) for row in rows])
     zeros = np.zeros(sizes.size)
     return Series(

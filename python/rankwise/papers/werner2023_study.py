@@ -7,11 +7,9 @@ these times. All errors are predicted / measured - 1; ``mape`` is their mean abs
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from rankwise.machine.profile import Link, Profile
 from rankwise.measure.imports import import_profile
 from rankwise.models.curve import curve_from_table
 from rankwise.models.max_rate import with_contention
+from rankwise.papers import DATA, printed
 from rankwise.papers import werner2023_tradeoff as tradeoff
 from rankwise.records import Interval
 from rankwise.statistics import interval_95
@@ -30,7 +29,6 @@ from rankwise.workloads.exchange import Asked, make_cases
 
 Array = NDArray[np.float64]
 
-DATA = Path(__file__).with_name("data")
 LINK = "other-node"
 RANKS = 64  # section 4.2
 
@@ -87,31 +85,25 @@ class Judged:
 
 def published_rows() -> list[Published]:
     """Return Tables 2 to 6 in the order of message size and cutoff."""
-    with (DATA / "werner2023_shift_1d.csv").open(encoding="utf-8", newline="") as stream:
-        rows = [
-            Published(
-                int(row["table"]),
-                int(row["message_bytes"]),
-                int(row["k"]),
-                *(int(row[column]) / 1e9 for column in ("measured_ns", "measured_sigma_ns", "predicted_ns")),
-            )
-            for row in csv.DictReader(stream)
-        ]
+    rows = [
+        Published(
+            *(int(row[column]) for column in ("table", "message_bytes", "k")),
+            *(int(row[column]) / 1e9 for column in ("measured_ns", "measured_sigma_ns", "predicted_ns")),
+        )
+        for row in printed("werner2023_shift_1d")
+    ]
     return sorted(rows, key=lambda row: (row.message_bytes, row.cutoff))
 
 
 def published_ping_pong() -> list[PingPong]:
     """Return Table 1."""
-    with (DATA / "werner2023_pingpong.csv").open(encoding="utf-8", newline="") as stream:
-        return [
-            PingPong(
-                int(row["message_bytes"]),
-                int(row["latency_ns"]) / 1e9,
-                int(row["sigma_ns"]) / 1e9,
-                float(row["beta_ns_per_byte"]) / 1e9 if row["beta_ns_per_byte"] else None,
-            )
-            for row in csv.DictReader(stream)
-        ]
+    return [
+        PingPong(
+            int(row["message_bytes"]), int(row["latency_ns"]) / 1e9, int(row["sigma_ns"]) / 1e9,
+            float(row["beta_ns_per_byte"]) / 1e9 if row["beta_ns_per_byte"] else None,
+        )
+        for row in printed("werner2023_pingpong")
+    ]  # fmt: skip
 
 
 def ping_pong_profile() -> Profile:

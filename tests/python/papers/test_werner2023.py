@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from rankwise.engines.session import predict_rows
+from rankwise.papers import DATA
 from rankwise.papers.werner2023 import ping_pong_profile, published_rows, reproduce
-from rankwise.papers.werner2023_study import DATA
 from rankwise.report.reproduction import Reproduction
 from rankwise.workloads.exchange import Asked, make_cases
 
