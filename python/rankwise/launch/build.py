@@ -1,4 +1,5 @@
-"""Building what ranks run for another MPI than the default, on first use, into the user's cache."""
+"""Building on first use, into the user's cache: what ranks run for another MPI than the default, and the libraries that
+'make quick' leaves out."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ import os
 import platform
 import re
 import shutil
+import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.cache import COMPILER, cache_folder
@@ -23,78 +26,123 @@ _COMPILERS_WORDS = re.compile(r"error: (?!ld returned)|cannot find|undefined ref
 _DONE = re.compile(r"\[ *(\d+)%\]|\[(\d+)/(\d+)\]")  # how CMake's makefiles and Ninja say how far they are
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A target of the installed CMakeLists.txt, the file that comes of it, its name in messages, and how long it takes to
+    compile on two cores."""
+
+    target: str
+    file: str
+    what: str
+    about_s: int
+    needs_mpi: bool = True
+
+
+_KERNELS = _Part("rankwise-kernels", "rankwise-kernels", "the kernels", 30)
+_PLATFORM = _Part("rankwise_platform", "librankwise_platform.so", "the platforms of simulations", 5)
+_PRELOAD = _Part("rankwise_preload", "librankwise_preload.so", "the preload library", 15)
+_PRELOAD_MPICH = _Part("rankwise_preload_mpich", "librankwise_preload_mpich.so", "the preload library of MPICH's older ABI", 15)
+_LIBRARY = _Part("rankwise", "librankwise.so", "halos and FFTs", 40)
+_TRACER = _Part("rankwise_observe", "librankwise_observe.so", "the tracer", 10, needs_mpi=False)
+
+
 def build_kernels(compiler: Path) -> Path:
     """Return kernels built with an MPI compiler wrapper, building them when sources or compiler have changed.
 
     Raises UnusableEnvironmentError with the compiler's words when they do not build.
     """
-    return _build(compiler, "rankwise-kernels", "rankwise-kernels", "the kernels")
+    return _build(compiler, _KERNELS)
 
 
 def has_kernels(compiler: Path) -> bool:
     """Tell whether the kernels were built for a compiler before."""
-    return _is_as_built(_folder(compiler) / "rankwise-kernels")
+    return _is_as_built(_folder(compiler) / _KERNELS.file)
 
 
 def build_platform(compiler: Path) -> Path:
     """Return the library by which SimGrid reads our platforms, built likewise with its compiler wrapper."""
-    return _build(compiler, "rankwise_platform", "librankwise_platform.so", "the platforms of simulations")
+    return _build(compiler, _PLATFORM)
 
 
 def build_preload(compiler: Path) -> Path:
     """Return librankwise_preload.so, built likewise and linked with no MPI."""
-    return _build(compiler, "rankwise_preload", "librankwise_preload.so", "the preload library")
+    return _build(compiler, _PRELOAD)
+
+
+def build_default_preloads() -> list[Path]:
+    """Return the preload libraries of the default MPI's two ABIs, built likewise."""
+    return [_build(None, _PRELOAD), _build(None, _PRELOAD_MPICH)]
 
 
 def build_library(compiler: Path) -> Path:
     """Return the library of halos and FFTs that Python loads, built likewise."""
-    return _build(compiler, "rankwise", "librankwise.so", "halos and FFTs")
+    return _build(compiler, _LIBRARY)
 
 
-def _build(compiler: Path, target: str, name: str, what: str) -> Path:
+def build_tracer() -> Path:
+    """Return librankwise_observe.so, built likewise: it knows no MPI."""
+    return _build(None, _TRACER)
+
+
+def _build(compiler: Path | None, part: _Part) -> Path:
     """Build a target of the installed CMakeLists.txt, on top of the core that was installed; return what came of it.
 
-    What is built for one MPI shares a folder in the cache, and so what its targets have in common.
+    ``compiler``: an MPI's wrapper; None: the default MPI. What is built for one MPI shares a folder in the cache, and so what
+    its targets have in common.
     """
-    sources, core = _installed()
     kept = _folder(compiler)
-    built = kept / name
+    built = kept / part.file
     _own_folder(kept)
     if _is_as_built(built):
         return built
-    tell(f"building {what} for {compiler} (once)")
+    tell(f"building {part.what} for {compiler or 'the default MPI'} (once, about {part.about_s} s on two cores)")
     cmake = shutil.which("cmake", path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]))
     if cmake is None:
         raise UnusableEnvironmentError(
-            f"{what} cannot be built for {compiler} without CMake: pip install cmake, or unset RANKWISE_MPI"
+            f"{part.what} cannot be built for {compiler or 'the default MPI'} without CMake: pip install cmake"
+            f"{', or unset RANKWISE_MPI' if compiler else ''}"
         )
     with (kept / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _is_as_built(built):  # by another process, meanwhile
             return built
         made = kept / "build"
-        if (kept / COMPILER).is_file() and (kept / COMPILER).read_text(encoding="utf-8") != f"{compiler}\n":
+        about = f"{compiler or sys.prefix}\n"
+        if (kept / COMPILER).is_file() and (kept / COMPILER).read_text(encoding="utf-8") != about:
             # The same compiler by another path: CMake would begin anew without our options.
             shutil.rmtree(made, ignore_errors=True)
-        write_whole(kept / COMPILER, f"{compiler}\n")
-        with meter(f"building {what}", 100) as progress:
+        write_whole(kept / COMPILER, about)
+        with meter(f"building {part.what}", 100) as progress:
             # SimGrid's wrapper compiles programs for its simulator; this lets CMake's trials of it be programs of this machine.
             pretend = {"SMPI_PRETEND_CC": "1"}
-            options = {
-                "CMAKE_CXX_COMPILER": compiler, "CMAKE_BUILD_TYPE": "Release", "RANKWISE_MPI_WRAPPER": "ON",
-                "RANKWISE_CORE": core,
-                "RANKWISE_UNITY": "ON", "RANKWISE_FORTRAN": "OFF",
-            }  # fmt: skip
-            complain = f"{compiler} does not build {what}"
-            configure = [cmake, "-S", sources, "-B", made, *(f"-D{key}={value}" for key, value in options.items())]
-            _run(configure, pretend, complain, progress)
-            _run([cmake, "--build", made, "--target", target, "--parallel", os.cpu_count() or 1], {}, complain, progress)
+            complain = f"{compiler or 'the compiler'} does not build {part.what}"
+            _run([cmake, "-S", _installed()[0], "-B", made, *_options(compiler, part)], pretend, complain, progress)
+            parallel = os.cpu_count() or 1
+            _run([cmake, "--build", made, "--target", part.target, "--parallel", parallel], {}, complain, progress)
         # Moved when it is whole, so that an interrupted build leaves nothing that looks finished.
-        (path,) = (path for path in (made, made / "lib") if (path / name).is_file())
-        os.chmod(path / name, 0o700)
-        write_whole(_sum_of(built), _checksum(path / name))
-        os.replace(path / name, built)
+        (path,) = (path for path in (made, made / "lib") if (path / part.file).is_file())
+        os.chmod(path / part.file, 0o700)
+        write_whole(_sum_of(built), _checksum(path / part.file))
+        os.replace(path / part.file, built)
     return built
+
+
+def _options(compiler: Path | None, part: _Part) -> list[str]:
+    """Return CMake's options of a build."""
+    options: dict[str, object] = {
+        "CMAKE_BUILD_TYPE": "Release", "RANKWISE_CORE": _installed()[1], "RANKWISE_UNITY": "ON", "RANKWISE_FORTRAN": "OFF",
+        "RANKWISE_KERNELS": "ON" if part.needs_mpi else "OFF",
+    }  # fmt: skip
+    if compiler is not None:
+        options |= {"CMAKE_CXX_COMPILER": compiler, "RANKWISE_MPI_WRAPPER": "ON"}
+    else:
+        options |= {"Python_EXECUTABLE": sys.executable, "RANKWISE_MPICXX_ABI": _default_wrapper()}
+    return [f"-D{key}={value}" for key, value in options.items()]
+
+
+def _default_wrapper() -> Path:
+    """Return where pip puts the default MPI's wrapper for the standard ABI."""
+    return Path(sysconfig.get_path("scripts")) / "mpicxx_abi"
 
 
 def _installed() -> tuple[Path, Path]:
@@ -107,11 +155,12 @@ def _installed() -> tuple[Path, Path]:
     return sources, core
 
 
-def _folder(compiler: Path) -> Path:
+def _folder(compiler: Path | None) -> Path:
     """Return where builds are kept: by the machine, the compiler, its MPI's header, and all that is compiled."""
     sources, core = _installed()
-    shown = output_of([str(compiler), "-show"])[1]
-    digest = hashlib.sha256(f"{platform.machine()} {compiler.resolve()} {shown}".encode())
+    wrapper = compiler or _default_wrapper()
+    shown = output_of([str(wrapper), "-show"])[1]
+    digest = hashlib.sha256(f"{platform.machine()} {wrapper.resolve()} {shown}".encode())
     headers = [Path(folder) / "mpi.h" for folder in re.findall(r'-I"?([^"\s]+)', shown)]
     for path in (*headers, core, *sorted(sources.rglob("*"))):
         if path.is_file():

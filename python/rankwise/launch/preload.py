@@ -18,24 +18,18 @@ _BUILT_FOR = re.compile(rb"rankwise_preload_for_(\w+)")  # a library's own symbo
 
 
 def preload_libraries() -> list[Path]:
-    """Return the libraries to load: those installed with us, and before them one for the MPI that RANKWISE_MPI asks for.
+    """Return the libraries to load: those of the default MPI, and before them one for the MPI that RANKWISE_MPI asks for.
 
-    Each acts only in programs of the MPI that it was built for. Raises UnusableEnvironmentError where there is none.
+    Each acts only in programs of the MPI that it was built for. Raises UnusableEnvironmentError where one cannot be built.
     """
+    from rankwise.launch.build import build_default_preloads, build_preload
     from rankwise.launch.installed import asked_compiler
     from rankwise.launch.mpi import package_folder
 
     libraries = sorted((package_folder() / "lib").glob("librankwise_preload*.so"))
     if (compiler := asked_compiler()) is not None:
-        from rankwise.launch.build import build_preload
-
-        libraries.insert(0, build_preload(compiler))
-    if not libraries:
-        raise UnusableEnvironmentError(
-            f"librankwise_preload.so is not installed ({package_folder() / 'lib'}): reinstall rankwise, or set "
-            "RANKWISE_MPI=system"
-        )
-    return libraries
+        return [build_preload(compiler), *libraries]
+    return libraries or build_default_preloads()
 
 
 def loading(libraries: Sequence[Path]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import require_output
+from rankwise.launch.build import build_tracer
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.mpi import package_folder
 from rankwise.launch.preload import loading
@@ -60,11 +61,9 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
 
 
 def library() -> Path:
-    """Return the tracer. Raises UnusableEnvironmentError where it is not installed."""
+    """Return the tracer, built where it is not installed. Raises UnusableEnvironmentError where that fails."""
     path = package_folder() / "lib" / "librankwise_observe.so"
-    if not path.is_file():
-        raise UnusableEnvironmentError(f"{path} is not installed: reinstall rankwise with 'pip install .'")
-    return path
+    return path if path.is_file() else build_tracer()
 
 
 def _variables(folder: Path) -> dict[str, str]:
