@@ -60,8 +60,8 @@ def _add(extension: str, root: Path, *folders: str) -> None:
         shutil.copy(EXTENSIONS / extension / file, root / file)
     for patch in (EXTENSIONS / extension).glob("*.patch"):
         files |= {Path(name) for name in re.findall(r"^\+\+\+ b/(.+)$", patch.read_text(), re.MULTILINE)}
-        done = subprocess.run(["patch", "-p1", "-F0", "-i", patch], cwd=root, capture_output=True, text=True)
-        assert done.returncode == 0, f"{patch.name} no longer fits the sources: {done.stdout}"
+        done = subprocess.run(["git", "apply", patch], cwd=root, capture_output=True, text=True)
+        assert done.returncode == 0, f"{patch.name} no longer fits the sources: {done.stderr}"
     assert 1 <= len(files) <= 2
 
 

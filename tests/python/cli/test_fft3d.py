@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,8 @@ def test_run_times_phases_and_checks_values(rankwise: Rankwise, tmp_path: Path) 
 
 @pytest.mark.mpi
 def test_measure_predict_validate(rankwise: Rankwise) -> None:
+    if shutil.which("valgrind") is None:
+        pytest.skip("cachegrind is not installed (Debian: apt-get install valgrind)")
     table = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
     assert rankwise("profile", "import", table, "--link", "other-node", "-o", "machine.json").code == 0
     result = rankwise("predict", "fft3d", "--ranks", "2")
@@ -51,7 +54,7 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
     assert result.code == 0, result.err
     assert [rates["ranks"] for rates in result.json["rates"]] == [1, 2]
     assert all(rates["triad_bytes_per_s"] > 0 for rates in result.json["rates"])
-    assert result.json["counted"], "A was not counted: is valgrind installed?"
+    assert result.json["counted"]
     # Short lines in an array beyond the cache: each word comes from memory, once.
     assert result.json["counted"][0]["a"] == pytest.approx(1.0, rel=0.05)
     result = rankwise("predict", "fft3d", "--n", "16", "--ranks", "2", "--json")
