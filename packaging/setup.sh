@@ -60,6 +60,9 @@ project = asked["project"]
 print(f"# Python {sys.version_info[:2]}, {sysconfig.get_platform()}")
 print("ninja", *asked["build-system"]["requires"], *project["dependencies"], *project["optional-dependencies"]["mpich"], sep="\n")
 PYTHON
+echo "rankwise: environment: $((SECONDS - began_s)) s"
+
+began_s=$SECONDS
 wheels=build/wheels pip=("$venv/bin/python" -m pip)
 if ! cmp -s build/requirements.txt $wheels/requirements.txt; then
   follow download "${pip[@]}" download -d $wheels -r build/requirements.txt || fail "pip cannot get what rankwise needs" \
@@ -77,6 +80,6 @@ echo "rankwise: unpack: $((SECONDS - began_s)) s"
 began_s=$SECONDS
 PATH=$PWD/$venv/bin:$PATH follow compile "${pip[@]}" install --no-compile --verbose --no-build-isolation --no-deps \
   --config-settings "cmake.define.RANKWISE_LIBRARIES=$libraries" . ||
-  fail "it does not compile ($(grep -m 1 -iE '(error|CMake Error).*' $log || tail -1 $log)): see $log"
+  fail "it does not compile ($(grep -m 1 -E 'error: |CMake Error|[Nn]o such option' $log || tail -1 $log)): see $log"
 echo "rankwise: compile: $((SECONDS - began_s)) s"
 touch "$venv/.installed" "$stamp"
