@@ -74,8 +74,7 @@ CartRequest agree(MPI_Comm comm, const CartArguments& arguments, bool exactly) {
   agreement.attempt([&] {
     request.grid = read_grid(arguments);
     request.stencil = read_stencil(arguments);
-    int size = 1;
-    check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+    const int size = size_of(comm);
     const Index cells = request.grid->size();
     if (exactly ? cells != size : cells > size) {
       refuse_argument("the grid has " + std::to_string(cells) + " cells but the communicator " + std::to_string(size) +
@@ -110,10 +109,8 @@ CartRequest agree(MPI_Comm comm, const CartArguments& arguments, bool exactly) {
 // algorithm it is in picked (empty: the ranks keep their order).
 Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem& problem, const CartRequest& request,
                      std::string& picked) {
-  int rank = 0;
-  int size = 1;
-  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  const int rank = rank_of(comm);
+  const int size = size_of(comm);
   // auto leaves alone what is as good as the best that it finds.
   const bool may_keep = request.algorithm->name == std::string_view("auto");
   Score kept;
@@ -170,8 +167,7 @@ Cart make_cart(MPI_Comm oldcomm, const CartArguments& arguments) {
   require_intra(oldcomm);
   const ErrorsReturn errors(oldcomm);
   const CartRequest request = agree(oldcomm, arguments, false);
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(oldcomm, &rank), "MPI_Comm_rank");
+  const int rank = rank_of(oldcomm);
 
   ScopedComm within;  // the ranks that get a cell
   const bool has_cell = rank < request.grid->size();

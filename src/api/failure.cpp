@@ -30,6 +30,18 @@ void check_mpi(int code, const char* what) {
   throw Failure(RANKWISE_ERROR_MPI, std::string(what) + " failed: " + text, code);
 }
 
+int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 1;
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  return size;
+}
+
 Failure current_failure() {
   try {
     throw;
@@ -65,8 +77,7 @@ namespace {
     int mpi_error = MPI_SUCCESS;
     std::array<char, 512> message{};
   } told;
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  const int rank = rank_of(comm);
   if (rank == failing && own) {
     told.result = own->result();
     told.mpi_error = own->mpi_error();
@@ -81,10 +92,8 @@ namespace {
 }  // namespace
 
 void Agreement::reach(MPI_Comm comm) {
-  int rank = 0;
-  int size = 1;
-  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  const int rank = rank_of(comm);
+  const int size = size_of(comm);
   // One reduction by maximum for all of it: the lowest failing rank as size - rank, each value and its complement
   // (equal values are those whose least, too, is the most), and the maxima.
   std::vector<std::int64_t> numbers{failure_ ? size - rank : 0};

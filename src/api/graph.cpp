@@ -27,18 +27,6 @@ bool is_weighted(const int* weights) { return weights != nullptr && weights != M
 // MPI's own word for what a caller has left out.
 const int* or_unweighted(const int* weights) { return weights == nullptr ? MPI_UNWEIGHTED : weights; }
 
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  return rank;
-}
-
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  return size;
-}
-
 void add(std::vector<Sent>& sent, int from, int to, int weight, int size) {
   for (const int rank : {from, to}) {
     if (rank < 0 || rank >= size) {

@@ -229,8 +229,7 @@ bool HaloPlan::progress(bool wait) {
     if (!done) return false;
   } catch (const WrongLength& error) {
     state_ = State::broken;
-    int rank = 0;
-    MPI_Comm_rank(comm(), &rank);
+    const int rank = rank_of(comm());
     refuse_argument("rank " + std::to_string(rank) + ": " + error.what() +
                     ": pass the same fields, active ones and lists on both ranks");
   } catch (...) {
@@ -266,8 +265,7 @@ void HaloPlan::close() {
 }
 
 void HaloPlan::add_pair(std::string& text, int dest, const std::vector<std::size_t>& bytes, std::size_t rows) const {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank");
+  const int rank = rank_of(comm());
   if (!text.empty()) text += ",\n";
   text += "{\"source\": " + std::to_string(rank) + ", \"dest\": " + std::to_string(dest) + ", \"bytes\": [";
   std::size_t all = 0;
@@ -287,10 +285,8 @@ void HaloPlan::save(const char* path) const {
     own = pairs();
   });
   asked.reach(comm());
-  int rank = 0;
-  int ranks = 0;
-  check_mpi(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(comm(), &ranks), "MPI_Comm_size");
+  const int rank = rank_of(comm());
+  const int ranks = size_of(comm());
   Agreement written;
   if (rank > 0) {
     check_mpi(MPI_Send(own.data(), static_cast<int>(own.size()), MPI_CHAR, 0, save_tag, comm()), "MPI_Send");

@@ -91,8 +91,7 @@ RelayKind relay_kind(int algorithm) {
 
 std::unique_ptr<Carrier> relay_carrier(MPI_Comm comm, int tag, RelayKind kind, const NodeKnowledge& nodes,
                                        const PartnerLists& edges, bool most_bytes) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  const int rank = rank_of(comm);
   const NodeTraffic& traffic = nodes.traffic().front();
   Relay relay = make_relay(kind, rank, traffic, nodes.hear(kind));
   prove(comm, relay);
@@ -175,8 +174,7 @@ PartnerLists edges_of(const HaloStage& stage) {
 
 // Algorithms that send the same messages cost the same: they share a time.
 Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_shared, int exchanges) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  const int rank = rank_of(comm);
   struct Judged {
     int algorithm;
     HaloCost cost;
@@ -252,8 +250,7 @@ std::string words_after(const std::vector<int>& algorithms, const Trial& trial) 
 
 void HaloBoxes::make_ways() {
   const bool open = request_.algorithm == RANKWISE_HALO_AUTO;
-  int ranks = 1;
-  check_mpi(MPI_Comm_size(comm_.get(), &ranks), "MPI_Comm_size");
+  const int ranks = size_of(comm_.get());
   std::vector<int> algorithms{open ? RANKWISE_HALO_DIRECT : request_.algorithm};
   std::optional<NodeKnowledge> nodes;
   why_ = open ? "nothing leaves a rank" : "asked for";

@@ -111,8 +111,7 @@ Choice choose_together(const Communicator& comm, const std::vector<int>& cutoff,
 NodeMap nodes_of(MPI_Comm comm) {
   const RankNodes own(comm);
   const Index node = own.node();
-  int ranks = 1;
-  check_mpi(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+  const int ranks = size_of(comm);
   std::vector<Index> node_of_rank(static_cast<std::size_t>(ranks));
   check_mpi(MPI_Allgather(&node, 1, MPI_INT64_T, node_of_rank.data(), 1, MPI_INT64_T, comm), "MPI_Allgather");
   return NodeMap::of(node_of_rank);

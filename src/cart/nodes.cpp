@@ -21,14 +21,11 @@ struct Scoped {
 }  // namespace
 
 RankNodes::RankNodes(MPI_Comm comm) {
-  int rank = 0;
-  mpi(MPI_Comm_rank(comm, &rank));
+  const int rank = rank_of(comm);
   Scoped own;
   mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &own.comm));
-  int local = 0;
-  int here = 1;
-  mpi(MPI_Comm_rank(own.comm, &local));
-  mpi(MPI_Comm_size(own.comm, &here));
+  const int local = rank_of(own.comm);
+  const int here = size_of(own.comm);
 
   // The lowest rank of each node asks the others, and tells its node.
   Scoped leaders;
@@ -38,11 +35,8 @@ RankNodes::RankNodes(MPI_Comm comm) {
   std::vector<Index> sizes;
   const Index size = here;
   if (local == 0) {
-    int n = 0;
-    mpi(MPI_Comm_rank(leaders.comm, &n));
-    told[node] = n;
-    mpi(MPI_Comm_size(leaders.comm, &n));
-    told[nodes] = n;
+    told[node] = rank_of(leaders.comm);
+    told[nodes] = size_of(leaders.comm);
     mpi(MPI_Exscan(&size, &told[first], 1, MPI_INT64_T, MPI_SUM, leaders.comm));
     if (told[node] == 0) told[first] = 0;
     mpi(MPI_Allreduce(&size, &told[smallest], 1, MPI_INT64_T, MPI_MIN, leaders.comm));
@@ -69,10 +63,8 @@ RankNodes::~RankNodes() {
 }
 
 Score score_of_ranks(MPI_Comm comm, const RankNodes& nodes, const Grid& grid, const Stencil& stencil) {
-  int rank = 0;
-  int size = 1;
-  mpi(MPI_Comm_rank(comm, &rank));
-  mpi(MPI_Comm_size(comm, &size));
+  const int rank = rank_of(comm);
+  const int size = size_of(comm);
   if (grid.size() != size) {
     invalid("the grid has " + std::to_string(grid.size()) + " cells but the communicator " + std::to_string(size) +
             " ranks: change the grid so that both are equal");

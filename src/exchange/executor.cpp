@@ -382,8 +382,7 @@ SlotStorage::SlotStorage(const RankSchedule& schedule, std::span<const std::size
 }
 
 std::vector<std::size_t> exchange_sizes(MPI_Comm comm, const ExchangeSpec& spec, std::size_t own_bytes) {
-  int rank = 0;
-  mpi(MPI_Comm_rank(comm, &rank));
+  const int rank = rank_of(comm);
   RankSchedule schedule = make_schedule(spec, rank);
   schedule.place.clear();  // every size is kept
   std::vector<std::size_t> sizes(static_cast<std::size_t>(schedule.slots), 0);

@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 Neighborhood::Neighborhood(MPI_Comm comm, std::vector<int> sources, std::vector<int> destinations)
@@ -42,12 +44,6 @@ void Neighborhood::all_to_all(const std::byte* send, std::byte* receive, int byt
 
 namespace {
 
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
 // malloc and no container: a simulator can then let all ranks share one piece of memory for large messages.
 std::byte* allocate(std::size_t bytes) {
   void* memory = malloc(std::max<std::size_t>(1, bytes));
@@ -61,8 +57,7 @@ std::byte expected_byte(int sender, std::uint64_t number, std::size_t i) {
 }
 
 void require_fitting(MPI_Comm comm, const Grid& grid, const Stencil& stencil) {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
+  const int size = size_of(comm);
   if (grid.size() != size) {
     invalid("the grid has " + std::to_string(grid.size()) + " cells but " + std::to_string(size) +
             " ranks run: start as many ranks as it has cells");

@@ -30,8 +30,7 @@ class NodeComm {
 
 // What every rank of a communicator has, one after the other.
 std::vector<Index> gathered(MPI_Comm comm, const std::vector<Index>& own) {
-  int ranks = 0;
-  mpi(MPI_Comm_size(comm, &ranks));
+  const int ranks = size_of(comm);
   const auto count = static_cast<int>(own.size());
   std::vector<int> counts(static_cast<std::size_t>(ranks));
   mpi(MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, comm));
@@ -146,8 +145,7 @@ RelayCarrier::RelayCarrier(MPI_Comm comm, int tag, Relay relay, const std::vecto
       slots_(relay.slots.size()),
       out_(to.size()),
       in_(from.size()) {
-  int rank = 0;
-  mpi(MPI_Comm_rank(comm, &rank));
+  const int rank = rank_of(comm);
   for (std::size_t s = 0; s < slots_.size() && is_known_; ++s) slots_[s].most = most_bytes[s];
   const auto slot_of = [&](const Parcel& parcel) {
     return static_cast<std::size_t>(std::ranges::lower_bound(relay.slots, parcel) - relay.slots.begin());

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 namespace {
@@ -133,8 +135,7 @@ constexpr std::size_t most_memory_bytes = std::size_t{1} << 34;
 [[noreturn]] void refuse_memory() { invalid("the blocks need more than 16 GiB a rank: make the cutoff or the blocks smaller"); }
 
 void require_ranks(MPI_Comm comm, const ExchangeSpec& spec) {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
+  const int size = size_of(comm);
   if (spec.ranks() == size) return;
   invalid("the grid needs " + std::to_string(spec.ranks()) + " ranks but " + std::to_string(size) +
           " run: start as many ranks as it needs");
@@ -190,8 +191,7 @@ void require_runnable(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block
 
 Job::Job(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes) : comm_(comm) {
   require_ranks(comm, spec);
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   import_ = make_schedule(spec, rank);
   import_.place.clear();  // all that arrives is kept, to be checked afterwards
   if (includes_reduce(spec)) reduce_ = make_reduce(spec, rank);
@@ -205,8 +205,7 @@ Job::Job(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes) : com
 }
 
 Job::Job(MPI_Comm comm, const Ingredient& ingredient, std::size_t block_bytes) : comm_(comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   RankSchedule schedule = make_ingredient(ingredient, rank);
   const bool takes_part = rank == ingredient.a || rank == ingredient.b;
   bytes_.assign(static_cast<std::size_t>(schedule.slots), takes_part ? block_bytes : 0);
@@ -240,11 +239,7 @@ Timed Job::time(const ClockOffset& clock, const Repetitions& repetitions) {
                            }});
 }
 
-bool Job::verified() const {
-  int good = mismatch_.empty() ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm_);
-  return good == 1;
-}
+bool Job::verified() const { return by_all(comm_, mismatch_.empty()); }
 
 std::array<Index, 2> Job::messages_and_bytes() const {
   const std::array<Index, 2> own{import_.messages_sent() + reduce_.messages_sent(),

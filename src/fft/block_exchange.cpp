@@ -23,8 +23,7 @@ constexpr int block_tag = 9;
 LongBlocks::LongBlocks(MPI_Comm comm, const std::vector<LongBlock>& sends, const std::vector<LongBlock>& receives,
                        const std::byte* from, std::byte* into, std::size_t piece_bytes)
     : comm_(comm), from_(from), into_(into) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   sends_ = cut(sends, rank, piece_bytes);
   receives_ = cut(receives, rank, piece_bytes);
   for (const LongBlock& block : sends) {
@@ -80,8 +79,7 @@ NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_o
                            const std::vector<std::size_t>& recv_bytes, const std::byte* from, std::byte* into,
                            int ranks_per_node, NodeMemory& memory)
     : comm_(comm), from_(from), into_(into), memory_(memory) {
-  int rank = 0;
-  mpi(MPI_Comm_rank(comm, &rank));
+  const int rank = rank_of(comm);
   const auto ranks = send_bytes.size();
   if (ranks_per_node > 0) {
     mpi(MPI_Comm_split(comm, rank / ranks_per_node, rank, &node_));
@@ -203,9 +201,7 @@ NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_o
   }
   memory_.packed.resize(std::max({memory_.packed.size(), out_.total, outgoing, hand_out_.total}));
   memory_.gathered.resize(std::max(memory_.gathered.size(), gather_.total + std::max(arrive_.total, incoming)));
-  int good = fits && nodes.size() > 1 ? 1 : 0;
-  mpi(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm));
-  is_of_use_ = good != 0;
+  is_of_use_ = by_all(comm, fits && nodes.size() > 1);
 }
 
 NodeExchange::~NodeExchange() {
@@ -306,8 +302,7 @@ BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks&
     MPI_Type_commit(&value_);
     return;
   }
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   schedule_ = make_transpose(static_cast<Index>(sends.sizes.size()), rank);
   std::vector<SlotBuffer> slots;
   for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) {
@@ -371,10 +366,8 @@ SharedTurns::SharedTurns(MPI_Comm comm, std::size_t bytes) : comm_(comm), own_(f
 }
 
 bool SharedTurns::reaches_all() {
-  int size = 1;
-  int rank = 0;
-  mpi(MPI_Comm_size(comm_, &size));
-  mpi(MPI_Comm_rank(comm_, &rank));
+  const int size = size_of(comm_);
+  const int rank = rank_of(comm_);
   first_ = static_cast<std::size_t>(rank);
   std::vector<SegmentName> names(static_cast<std::size_t>(size));
   mpi(MPI_Allgather(&own_.name(), sizeof(SegmentName), MPI_BYTE, names.data(), sizeof(SegmentName), MPI_BYTE, comm_));

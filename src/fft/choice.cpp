@@ -36,16 +36,9 @@ std::string milliseconds(double time_s) {
   return text.data();
 }
 
-int rank_among(MPI_Comm comm) {
-  int rank = 0;
-  mpi(MPI_Comm_rank(comm, &rank));
-  return rank;
-}
-
 Placement placement_of(MPI_Comm comm) {
   const RankNodes nodes(comm);
-  int ranks = 1;
-  mpi(MPI_Comm_size(comm, &ranks));
+  const int ranks = size_of(comm);
   const auto own = static_cast<std::int32_t>(nodes.node());
   std::vector<std::int32_t> of_ranks(static_cast<std::size_t>(ranks));
   mpi(MPI_Allgather(&own, 1, MPI_INT32_T, of_ranks.data(), 1, MPI_INT32_T, comm));
@@ -173,7 +166,7 @@ std::vector<FftCandidate> agreed_candidates(MPI_Comm comm, const FftQuestion& qu
                                             const Machine& machine) {
   std::string failed;
   std::ostringstream told;
-  if (rank_among(comm) == 0) {
+  if (rank_of(comm) == 0) {
     try {
       for (const FftCandidate& candidate : candidates_of(question, placement, machine)) write(told, candidate);
     } catch (const std::exception& error) {
@@ -218,7 +211,7 @@ constexpr const char* choices_file = "choices";
 // What was tried before, as all ranks hear it from the first; nothing where none was kept.
 std::vector<FftCandidate> kept_trials(MPI_Comm comm, const std::string& key, Index ranks, Index batch) {
   std::string found;
-  if (rank_among(comm) == 0) {
+  if (rank_of(comm) == 0) {
     std::istringstream text(read_file(knowledge_file(choices_file)));
     for (std::string line; std::getline(text, line);) {
       if (line.starts_with(key + "\t")) found = line.substr(key.size() + 1);
@@ -280,7 +273,7 @@ class TrialMemory {
         line_(question.is_real && question.in_place ? 2 * Decomposition{question.n, true}.complex_points() : question.n[2]) {
     for (const FftCandidate& candidate : candidates) {
       const Decomposition d{question.n, question.is_real, candidate.way.grid};
-      stride_ = std::max(stride_, static_cast<std::size_t>(d.local_values(rank_among(comm))) * (question.is_double ? 16 : 8));
+      stride_ = std::max(stride_, static_cast<std::size_t>(d.local_values(rank_of(comm))) * (question.is_double ? 16 : 8));
     }
     const std::size_t bytes = stride_ * static_cast<std::size_t>(question.batch);
     if (!is_little(comm, (question.in_place ? 1 : 2) * bytes)) return;
@@ -334,10 +327,9 @@ double try_them(MPI_Comm comm, const FftQuestion& question, const FftLibrary& li
       Stages stages;
       trial.batch->add(stages, Direction::forward, memory.memory());
       mpi(MPI_Barrier(comm));
-      double time_s = MPI_Wtime();
+      const double start_s = MPI_Wtime();
       stages.run();
-      time_s = MPI_Wtime() - time_s;
-      mpi(MPI_Allreduce(MPI_IN_PLACE, &time_s, 1, MPI_DOUBLE, MPI_MAX, comm));
+      const double time_s = most_of(comm, MPI_Wtime() - start_s);
       spent_s += time_s;
       trial.of->tried_s = std::min(trial.least_s(), time_s);
     }
@@ -389,7 +381,7 @@ FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrar
   if (chosen == nullptr) return choice;  // what is in the way of all is told when the plan makes its own
   choice.way = chosen->way;
   choice.why += "; tried for " + milliseconds(spent_s) + ", least times:" + times_of(few);
-  if (rank_among(comm) == 0) keep_trials(key, *chosen, few);
+  if (rank_of(comm) == 0) keep_trials(key, *chosen, few);
   return choice;
 }
 

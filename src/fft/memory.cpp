@@ -11,6 +11,7 @@
 #include <string>
 
 #include "grid/grid.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -40,12 +41,6 @@ std::size_t available_bytes() {
     file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
   }
   return std::numeric_limits<std::size_t>::max();
-}
-
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
 }
 
 // Collective: what the ranks of this node need together.
@@ -89,12 +84,6 @@ void require_memory(MPI_Comm comm, double bytes) {
 
 bool is_little(MPI_Comm comm, std::size_t bytes) {
   return by_all(comm, of_node(comm, static_cast<double>(bytes)) <= static_cast<double>(available_bytes()) / 2);
-}
-
-bool by_all(MPI_Comm comm, bool done) {
-  int all = done ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
-  return all != 0;
 }
 
 }  // namespace rankwise

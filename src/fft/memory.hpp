@@ -46,7 +46,4 @@ void require_memory(MPI_Comm comm, double bytes);
 // Collective: whether so many bytes of each rank leave at least half of the memory that is available on every node.
 [[nodiscard]] bool is_little(MPI_Comm comm, std::size_t bytes);
 
-// Collective: whether all ranks could do something.
-[[nodiscard]] bool by_all(MPI_Comm comm, bool done);
-
 }  // namespace rankwise

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <string>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 namespace {
@@ -22,12 +24,6 @@ Box common(const Box& a, const Box& b) {
 
 std::size_t bytes_of(const Box& box, std::size_t element_bytes) {
   return static_cast<std::size_t>(volume(box)) * element_bytes;
-}
-
-int own_rank(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
 }
 
 std::string words(const Box& box) {
@@ -94,8 +90,8 @@ std::vector<Redistribution::Part> Redistribution::parts(const Box& own, const st
 Redistribution::Redistribution(MPI_Comm comm, const std::vector<Box>& from, const std::vector<Box>& into,
                                std::size_t element_bytes, std::size_t piece_bytes)
     : element_bytes_(element_bytes),
-      from_(from[static_cast<std::size_t>(own_rank(comm))]),
-      into_(into[static_cast<std::size_t>(own_rank(comm))]),
+      from_(from[static_cast<std::size_t>(rank_of(comm))]),
+      into_(into[static_cast<std::size_t>(rank_of(comm))]),
       sends_(parts(from_, into, element_bytes)),
       receives_(parts(into_, from, element_bytes)),
       out_(bytes_of(from_, element_bytes), std::nothrow),
@@ -110,7 +106,7 @@ Redistribution::Redistribution(MPI_Comm comm, const std::vector<Box>& from, cons
   };
   const std::vector<LongBlock> sends = blocks_of(sends_);
   for (const LongBlock& block : sends) {
-    if (block.peer == own_rank(comm)) continue;
+    if (block.peer == rank_of(comm)) continue;
     ++messages_;
     message_bytes_ += block.bytes;
   }

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 namespace {
@@ -46,12 +48,6 @@ void for_each_point(const Decomposition& d, Index rank, Visit visit) {
   }
 }
 
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
 using Phases = std::vector<std::complex<double>>;
 
 // exp(-2 pi i k j / n) of all j.
@@ -80,7 +76,7 @@ void fill_field(const Decomposition& d, Index rank, std::complex<Real>* array) {
 
 template <typename Real>
 SpectrumError check_spectrum(MPI_Comm comm, const Decomposition& d, const Box& box, const std::complex<Real>* array) {
-  const int rank = rank_in(comm);
+  const int rank = rank_of(comm);
   const double points = static_cast<double>(d.n[0]) * static_cast<double>(d.n[1]) * static_cast<double>(d.n[2]);
   double energy[2] = {0.0, 0.0};  // of the field and of the spectrum
   // Line by line, so that rounding grows with the lines and the points of a line, not with all points.
@@ -145,13 +141,12 @@ template <typename Real>
 double check_field(MPI_Comm comm, const Decomposition& d, double scale, const std::complex<Real>* array) {
   const auto* const reals = reinterpret_cast<const Real*>(array);
   double worst = 0.0;
-  for_each_point(d, rank_in(comm), [&](Index at, Index x, Index y, Index z) {
+  for_each_point(d, rank_of(comm), [&](Index at, Index x, Index y, Index z) {
     const std::complex<double> found = d.real ? std::complex<double>(reals[at]) : std::complex<double>(array[at]);
     const double difference = std::abs(found / scale - std::complex<double>(field_at<Real>(d, x, y, z)));
     worst = difference >= 0.0 ? std::max(worst, difference) : std::numeric_limits<double>::max();
   });
-  MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE, MPI_MAX, comm);
-  return worst;
+  return most_of(comm, worst);
 }
 
 template <typename Real>
@@ -220,8 +215,7 @@ std::pair<PhaseTimes, double> sum_up(MPI_Comm comm, const ShortenedTimes& own) {
   mean.insert(mean.end(), {own.phases.compute_s, own.phases.shuffle_s, own.phases.exchange_s});
   std::vector<double> slowest = own.stage_s;
   const auto stages = static_cast<int>(slowest.size());
-  int size = 1;
-  MPI_Comm_size(comm, &size);
+  const int size = size_of(comm);
   MPI_Allreduce(MPI_IN_PLACE, mean.data(), static_cast<int>(mean.size()), MPI_DOUBLE, MPI_SUM, comm);
   MPI_Allreduce(MPI_IN_PLACE, slowest.data(), stages, MPI_DOUBLE, MPI_MAX, comm);
   for (double& time_s : mean) time_s /= size;
@@ -235,10 +229,8 @@ std::pair<PhaseTimes, double> sum_up(MPI_Comm comm, const ShortenedTimes& own) {
 template <typename Real>
 TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, const FftLibrary& library,
                     const Repetitions& repetitions, bool turns) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_of(comm);
+  const int size = size_of(comm);
   const Decomposition& d = spec.decomposition;
   TimedFft result;
   double plan_s = MPI_Wtime();

@@ -12,20 +12,13 @@ namespace rankwise {
 
 namespace {
 
-int comm_rank(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
 std::size_t array_bytes_of(const FftSpec& spec, int rank, const Decomposition& decomposition, std::size_t value_bytes) {
   return static_cast<std::size_t>(decomposition.local_values(rank) * spec.fields) * value_bytes;
 }
 
 const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t value_bytes) {
   const Decomposition& decomposition = spec.decomposition;
-  int size = 1;
-  MPI_Comm_size(comm, &size);
+  const int size = size_of(comm);
   check(decomposition, spec.may_idle);
   if (spec.alone ? decomposition.ranks() < size : decomposition.ranks() != size) {
     invalid("the process grid " + std::to_string(decomposition.grid[0]) + "x" + std::to_string(decomposition.grid[1]) +
@@ -35,7 +28,7 @@ const Decomposition& checked(MPI_Comm comm, const FftSpec& spec, std::size_t val
     throw std::logic_error("fields that are transformed together");
   }
   // The array, and as much for buffers.
-  require_memory(comm, 2.0 * static_cast<double>(array_bytes_of(spec, comm_rank(comm), decomposition, value_bytes)));
+  require_memory(comm, 2.0 * static_cast<double>(array_bytes_of(spec, rank_of(comm), decomposition, value_bytes)));
   return decomposition;
 }
 
@@ -45,7 +38,7 @@ template <typename Real>
 Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library)
     : spec_(spec),
       comm_(comm),
-      rank_(comm_rank(comm)),
+      rank_(rank_of(comm)),
       p1_(spec.decomposition.grid[0]),
       p2_(spec.decomposition.grid[1]),
       n0_(spec.decomposition.n[0]),

@@ -74,10 +74,8 @@ class Blocks {
 }  // namespace
 
 void run_transpose(Arguments& arguments) {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const int ranks = size_of(MPI_COMM_WORLD);
   std::vector<TransposeCase> cases;
   for (const std::string& text : arguments.list("cases", "alltoall:1000")) cases.push_back(parse_transpose(text));
   const Repetitions repetitions = parse_repetitions(arguments);
@@ -106,8 +104,7 @@ void run_transpose(Arguments& arguments) {
                                             if (wrong < 0) wrong = blocks.missing(static_cast<unsigned>(number));
                                           }});
     if (wrong >= 0) std::fprintf(stderr, "rankwise-kernels: rank %d: the block of rank %d did not arrive\n", rank, wrong);
-    int good = wrong < 0 ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    const bool good = by_all(MPI_COMM_WORLD, wrong < 0);
     if (rank != 0) continue;
     JsonLine("samples")
         .add("kernel", "transpose")
@@ -116,7 +113,7 @@ void run_transpose(Arguments& arguments) {
         .add("message_bytes", static_cast<long long>(block_bytes))
         .add("messages_per_rank", static_cast<long long>(ranks - 1))
         .add("late", static_cast<long long>(timed.late))
-        .add("verified", good == 1)
+        .add("verified", good)
         .add("time_s", timed.time_s)
         .print();
   }
@@ -125,8 +122,7 @@ void run_transpose(Arguments& arguments) {
 void run_alltoall(Arguments& arguments) {
   const Cells cells(arguments, "alltoall:1024");
   arguments.expect_all_used();
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int ranks = size_of(MPI_COMM_WORLD);
   const std::string name = "alltoall-ranks-" + std::to_string(ranks);
   for (const Cell& cell : cells.cells()) {
     if (cell.operation != "alltoall" && cell.operation != name) {

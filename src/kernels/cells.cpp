@@ -9,6 +9,7 @@
 
 #include "kernels/json_line.hpp"
 #include "measure/local.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -74,8 +75,7 @@ Cells::Cells(Arguments& arguments, const std::string& fallback)
 
 void Cells::run(const std::string& kernel, MPI_Comm comm,
                 const std::function<Outcome(const Cell&, const Sampling&)>& measure) const {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   Sampling sampling = sampling_;
   const double end_s = MPI_Wtime() + seconds_;
   Foresight foresight;  // on rank 0

@@ -20,6 +20,7 @@
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
 #include "measure/pair.hpp"
+#include "mpi/mpi.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -67,10 +68,8 @@ ExchangeCase parse_case(const std::string& text, const std::vector<Index>& dims,
 class SpeedWitness {
  public:
   SpeedWitness() {
-    int rank = 0;
-    int size = 1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int rank = rank_of(MPI_COMM_WORLD);
+    const int size = size_of(MPI_COMM_WORLD);
     if (size < 2 || rank > 1) return;
     // Not by a split, which would bother all ranks.
     constexpr int both[] = {0, 1};
@@ -91,8 +90,7 @@ class SpeedWitness {
   void look(std::size_t size_bytes, std::vector<double>& time_s) const {
     if (pair_ != MPI_COMM_NULL) {
       const PairSamples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
-      int rank = 0;
-      MPI_Comm_rank(pair_, &rank);
+      const int rank = rank_of(pair_);
       for (std::size_t i = 0; rank == 0 && i < samples.time_s.size(); ++i) {
         time_s.push_back(samples.time_s[i] / samples.rounds);
       }
@@ -119,11 +117,9 @@ void run_exchange(Arguments& arguments) {
   const Repetitions repetitions = parse_repetitions(arguments);
   arguments.expect_all_used();
 
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = rank_of(MPI_COMM_WORLD);
   const ClockOffset clock = synchronise(MPI_COMM_WORLD);
-  double error_s = clock.offset_s == 0.0 ? 0.0 : clock.error_s;
-  MPI_Allreduce(MPI_IN_PLACE, &error_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  const double error_s = most_of(MPI_COMM_WORLD, clock.offset_s == 0.0 ? 0.0 : clock.error_s);
 
   const SpeedWitness witness;
   for (const auto& [spec, cutoff, block_bytes] : cases) {
@@ -184,8 +180,7 @@ struct Timing {
 
 std::pair<Index, Index> parse_ranks(const std::string& text) {
   const std::vector<std::string> both = split(text, '/');
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int size = size_of(MPI_COMM_WORLD);
   if (both.size() != 2) throw std::invalid_argument("'" + text + "' is not two ranks a/b");
   const std::pair<Index, Index> ranks{to_integer(both[0], "rank"), to_integer(both[1], "rank")};
   for (const Index rank : {ranks.first, ranks.second}) {
@@ -238,8 +233,7 @@ class Pairs {
   MPI_Comm of(const std::pair<Index, Index>& ranks) {
     const auto known = comms_.find(ranks);
     if (known != comms_.end()) return known->second;
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const int rank = rank_of(MPI_COMM_WORLD);
     MPI_Comm comm = MPI_COMM_NULL;
     const bool is_first = rank == ranks.first;
     MPI_Comm_split(MPI_COMM_WORLD, is_first || rank == ranks.second ? 0 : MPI_UNDEFINED, is_first ? 0 : 1, &comm);
@@ -287,8 +281,7 @@ class Bench {
   }
 
   void print() {
-    double error_s = clock_.offset_s == 0.0 ? 0.0 : clock_.error_s;
-    MPI_Allreduce(MPI_IN_PLACE, &error_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    const double error_s = most_of(MPI_COMM_WORLD, clock_.offset_s == 0.0 ? 0.0 : clock_.error_s);
     for (const Timing& timing : timings_) {
       if (rank_ != 0 || timing.time_s.empty()) continue;
       JsonLine("samples")

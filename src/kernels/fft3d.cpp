@@ -13,17 +13,12 @@
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
 #include "measure/local.hpp"
+#include "mpi/mpi.hpp"
 #include "profile/profile.hpp"
 
 namespace rankwise {
 
 namespace {
-
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 
 // A transform takes long, so that fewer are enough.
 constexpr Repetitions of_transforms{0.5, 10, 500, 2};
@@ -46,7 +41,7 @@ void with_library(const std::string& name, Work work) {
   try {
     work(FftLibrary(name));
   } catch (const FftUnavailable& error) {
-    if (world_rank() == 0) JsonLine("unavailable").add("what", error.what()).print();
+    if (rank_of(MPI_COMM_WORLD) == 0) JsonLine("unavailable").add("what", error.what()).print();
   }
 }
 
@@ -80,7 +75,8 @@ std::vector<double> gathered(const std::array<Index, 3>& axes, const Box& box, I
     }
   }
   const auto count = static_cast<int>(all.size());
-  MPI_Reduce(world_rank() == 0 ? MPI_IN_PLACE : all.data(), all.data(), count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Reduce(rank_of(MPI_COMM_WORLD) == 0 ? MPI_IN_PLACE : all.data(), all.data(), count, MPI_DOUBLE, MPI_SUM, 0,
+             MPI_COMM_WORLD);
   return all;
 }
 
@@ -88,7 +84,7 @@ template <typename Real>
 void print_values(const FftSpec& spec, const FftLibrary& library) {
   const Decomposition& d = spec.decomposition;
   Fft3d<Real> fft(MPI_COMM_WORLD, spec, library);
-  fill_field(d, world_rank(), fft.data());
+  fill_field(d, rank_of(MPI_COMM_WORLD), fft.data());
   const auto* const reals = reinterpret_cast<const Real*>(fft.data());
   Box in = fft.input_box();
   in[2].count = d.n[2];
@@ -99,7 +95,7 @@ void print_values(const FftSpec& spec, const FftLibrary& library) {
   const std::vector<double> spectrum = gathered({d.n[0], d.n[1], d.complex_points()}, out, 2 * out[2].count, reals, Index{2});
   fft.run(Direction::backward);
   const std::vector<double> back = gathered(d.n, in, 2 * d.complex_points(), reals, parts);
-  if (world_rank() != 0) return;
+  if (rank_of(MPI_COMM_WORLD) != 0) return;
   JsonLine("values").add("field", field).add("spectrum", spectrum).add("back", back).print();
 }
 
@@ -133,7 +129,7 @@ void run_fft3d(Arguments& arguments) {
   with_library(library_name, [&](const FftLibrary& library) {
     const TimedFft timed = is_double ? time_fft3d<double>(MPI_COMM_WORLD, spec, direction, library, repetitions, turns)
                                      : time_fft3d<float>(MPI_COMM_WORLD, spec, direction, library, repetitions, turns);
-    if (world_rank() != 0) return;
+    if (rank_of(MPI_COMM_WORLD) != 0) return;
     JsonLine line("samples");
     line.add("kernel", "fft3d")
         .add("n", std::vector<long long>(n.begin(), n.end()))
@@ -178,7 +174,7 @@ void run_fft3d_stages(Arguments& arguments) {
   with_library(library_name, [&](const FftLibrary& library) {
     const TimedStages timed = is_double ? time_stages<double>(MPI_COMM_WORLD, spec, direction, library, repetitions)
                                         : time_stages<float>(MPI_COMM_WORLD, spec, direction, library, repetitions);
-    if (world_rank() != 0) return;
+    if (rank_of(MPI_COMM_WORLD) != 0) return;
     JsonLine line("samples");
     line.add("kernel", "fft3d-stages").add("library", library.version()).add_json("shortened", phases_json({timed.phases}));
     line.add("imbalance_s", timed.imbalance_s).add("shortened_lost_s", timed.lost_s).print();
@@ -204,15 +200,14 @@ void run_fft3d_choice(Arguments& arguments) {
   text << file.rdbuf();
   const Machine machine = path.empty() ? default_machine() : read_machine(text.str());
   // All fields at once, and buffers for one of them.
-  int ranks = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int ranks = size_of(MPI_COMM_WORLD);
   const Decomposition slabs{question.n, question.is_real, {ranks, 1}};
   require_memory(MPI_COMM_WORLD, (question.is_double ? 16.0 : 8.0) * static_cast<double>(question.batch + 1) *
-                                     static_cast<double>(slabs.local_values(world_rank())));
+                                     static_cast<double>(slabs.local_values(rank_of(MPI_COMM_WORLD))));
   with_library(library_name, [&](const FftLibrary& library) {
     const FftChoice choice =
         choose_fft(MPI_COMM_WORLD, question, library, machine, path.empty() ? "the default machine" : path, true);
-    if (world_rank() != 0) return;
+    if (rank_of(MPI_COMM_WORLD) != 0) return;
     std::string candidates;
     for (const FftCandidate& candidate : choice.candidates) {
       const FftWay& way = candidate.way;
@@ -274,11 +269,10 @@ void run_local_fft(Arguments& arguments) {
       MPI_Barrier(MPI_COMM_WORLD);
       const double start_s = MPI_Wtime();
       fft->run(data);
-      double own_s = MPI_Wtime() - start_s;
-      MPI_Allreduce(MPI_IN_PLACE, &own_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+      const double own_s = most_of(MPI_COMM_WORLD, MPI_Wtime() - start_s);
       time_s.push_back(own_s);
     }
-    if (world_rank() != 0) return;
+    if (rank_of(MPI_COMM_WORLD) != 0) return;
     JsonLine("samples")
         .add("kernel", "local-fft")
         .add("n", n)
@@ -296,7 +290,7 @@ void run_triad(Arguments& arguments) {
   if (array_bytes < 0) throw std::invalid_argument("--bytes must be positive");
   const std::vector<double> rates = measure_triad(MPI_COMM_WORLD, static_cast<std::size_t>(array_bytes),
                                                   {repetitions.budget_s, repetitions.least, repetitions.most});
-  if (world_rank() != 0) return;
+  if (rank_of(MPI_COMM_WORLD) != 0) return;
   JsonLine("samples").add("kernel", "triad").add("size_bytes", array_bytes).add("bytes_per_s", rates).print();
 }
 

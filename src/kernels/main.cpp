@@ -112,10 +112,8 @@ int complain(int rank, const std::exception& error, int code) {
 std::string placements() { return rankwise::is_simulated ? "[]" : rankwise::placements_json(MPI_COMM_WORLD); }
 
 int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<long long>& cpus) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const int size = size_of(MPI_COMM_WORLD);
   try {
     rankwise::pin(cpus, rank);
     const rankwise::Timer timer = rank == 0 ? rankwise::measure_timer() : rankwise::Timer{};

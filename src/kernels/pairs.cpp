@@ -15,6 +15,7 @@
 #include "measure/background.hpp"
 #include "measure/pair.hpp"
 #include "measure/stream.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -57,8 +58,7 @@ void run_pingpong(Arguments& arguments) {
     serve_background(MPI_COMM_WORLD, halves, limits);
     return;
   }
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = rank_of(MPI_COMM_WORLD);
   cells.run("pingpong", halves.comm(), [&](const Cell& cell, const Sampling& sampling) {
     const PairOperation operation = operation_of(cell);
     if (rank == 0 && is_loaded(cell.operation)) load.start();
@@ -101,10 +101,8 @@ void doze_until_told(int rank, int peer, int ranks) {
 void run_one_to_all(Arguments& arguments) {
   const Cells cells(arguments, "one-to-all-peer-1:0");
   arguments.expect_all_used();
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const int ranks = size_of(MPI_COMM_WORLD);
   const auto peer_of = [&](const Cell& cell) {
     const long long peer = number_after(cell.operation, "one-to-all-peer-");
     if (peer < 1 || peer >= ranks) {
@@ -206,10 +204,8 @@ void run_loggp(Arguments& arguments) {
   const Cells cells(arguments, "send-overhead:8,receive-overhead:8,gap:8");
   const long long largest_bytes = arguments.integer("limits-up-to", 0);
   arguments.expect_all_used();
-  int size = 1;
-  int rank = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int size = size_of(MPI_COMM_WORLD);
+  const int rank = rank_of(MPI_COMM_WORLD);
   if (size != 2) throw std::invalid_argument("loggp takes 2 ranks, not " + std::to_string(size));
   if (largest_bytes < 0 || largest_bytes > (1 << 30)) throw std::invalid_argument("--limits-up-to is not 0 to 1 GiB");
   for (const Cell& cell : cells.cells()) (void)operation_of(cell.operation);
@@ -290,10 +286,8 @@ std::vector<double> every(const std::vector<double>& values, std::size_t step, s
 }  // namespace
 
 void run_all_pairs(Arguments& arguments) {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const int ranks = size_of(MPI_COMM_WORLD);
   std::vector<long long> order = arguments.integers("order", "");
   if (order.empty()) {
     order.resize(static_cast<std::size_t>(ranks));
@@ -326,8 +320,7 @@ void run_all_pairs(Arguments& arguments) {
         gathered({ended_s - begun_s, after.busy_s - before.busy_s, after.own_s - before.own_s}, ranks);
     before = after;
     begun_s = ended_s;
-    int verified = streams.verified() ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &verified, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    const bool verified = by_all(MPI_COMM_WORLD, streams.verified());
     if (rank != 0) continue;
     JsonLine("round")
         .add("round", static_cast<long long>(number))
@@ -353,7 +346,7 @@ void run_all_pairs(Arguments& arguments) {
           .add("round", static_cast<long long>(number))
           .add("messages", static_cast<long long>(shape.messages))
           .add("repeats", static_cast<long long>(shape.repeats))
-          .add("verified", verified == 1)
+          .add("verified", verified)
           .add("time_s", of_size)
           .print();
     }

@@ -80,8 +80,7 @@ void run_pack(Arguments& arguments) {
   const std::vector<long long> sizes = arguments.integers("sizes", "1024,4096,16384,65536,262144,1048576,4194304");
   const std::vector<long long> rows = arguments.integers("rows", "8,64,256");
   arguments.expect_all_used();
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = rank_of(MPI_COMM_WORLD);
   if (rank != 0) return;
   for (const long long row_bytes : rows) {
     for (const long long bytes : sizes) {
@@ -126,8 +125,7 @@ struct ReplayedStep {
 
 // Rank 0 reads: others may not see the file. Empty where it cannot be read.
 std::string broadcast_file(const std::string& path) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = rank_of(MPI_COMM_WORLD);
   std::string text;
   if (rank == 0) {
     std::ifstream file(path);
@@ -145,10 +143,8 @@ std::string broadcast_file(const std::string& path) {
 
 ReplayedStep read_step(const std::string& path) {
   std::istringstream text(broadcast_file(path));
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const int size = size_of(MPI_COMM_WORLD);
   std::string magic;
   int version = 0;
   int ranks = 0;
@@ -221,10 +217,8 @@ void run_replay(Arguments& arguments) {
   const Repetitions repetitions = parse_repetitions(arguments);
   arguments.expect_all_used();
   if (mode != "isend" && mode != "ssend") throw std::invalid_argument("--mode '" + mode + "' is neither isend nor ssend");
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const int ranks = size_of(MPI_COMM_WORLD);
   const ReplayedStep step = read_step(path);
   std::vector<unsigned char> out(std::max<std::size_t>(1, step.sent));
   std::vector<unsigned char> in(std::max<std::size_t>(1, step.received));
@@ -295,8 +289,7 @@ void run_replay(Arguments& arguments) {
   const ClockOffset clock = synchronise(MPI_COMM_WORLD);
   const Timed timed = time_repetitions(MPI_COMM_WORLD, clock, repetitions, {fill, step_once, check});
   if (wrong >= 0) std::fprintf(stderr, "rankwise-kernels: rank %d: a message of rank %d did not arrive\n", rank, wrong);
-  int good = wrong < 0 ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  const bool good = by_all(MPI_COMM_WORLD, wrong < 0);
   std::array<long long, 2> most{step.messages, static_cast<long long>(step.payload)};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
   if (rank != 0) return;
@@ -306,7 +299,7 @@ void run_replay(Arguments& arguments) {
       .add("messages_per_rank", most[0])
       .add("bytes_per_rank", most[1])
       .add("late", static_cast<long long>(timed.late))
-      .add("verified", good == 1)
+      .add("verified", good)
       .add("time_s", timed.time_s)
       .print();
 }

@@ -9,6 +9,7 @@
 #include "kernels/arguments.hpp"
 #include "kernels/json_line.hpp"
 #include "kernels/kernels.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -29,8 +30,7 @@ std::vector<std::size_t> parse_sizes(Arguments& arguments) {
 // Throws std::invalid_argument where some cell is named twice or not at all.
 MPI_Comm mapped(const std::vector<long long>& cells) {
   if (cells.empty()) return MPI_COMM_WORLD;
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int size = size_of(MPI_COMM_WORLD);
   std::vector<int> rank_of_cell(static_cast<std::size_t>(size), -1);
   for (std::size_t rank = 0; rank < cells.size(); ++rank) {
     if (cells[rank] >= 0 && cells[rank] < size) {
@@ -69,8 +69,7 @@ void run_stencil(Arguments& arguments) {
   MPI_Comm comm = mapped(cells);
 
   const ClockOffset clock = synchronise(MPI_COMM_WORLD);
-  int world_rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  const int world_rank = rank_of(MPI_COMM_WORLD);
   StencilExchange exchange(comm, grid, stencil);
   if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
   const Index own = static_cast<Index>(exchange.messages());
@@ -89,8 +88,7 @@ void run_stencil(Arguments& arguments) {
                                             if (verifies && mismatch.empty()) mismatch = exchange.mismatch(number);
                                           }});
     if (!mismatch.empty()) std::fprintf(stderr, "rankwise-kernels: %s\n", mismatch.c_str());
-    int good = mismatch.empty() ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    const bool good = by_all(MPI_COMM_WORLD, mismatch.empty());
     if (world_rank != 0) continue;
     JsonLine line("samples");
     line.add("kernel", "stencil")
@@ -101,7 +99,7 @@ void run_stencil(Arguments& arguments) {
         .add("messages", static_cast<long long>(messages[1]))
         .add("late", static_cast<long long>(timed.late));
     if (verifies) {
-      line.add("verified", good == 1);
+      line.add("verified", good);
     } else {
       line.add_json("verified", "null");
     }

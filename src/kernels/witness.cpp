@@ -17,6 +17,7 @@
 
 #include "kernels/arguments.hpp"
 #include "kernels/json_line.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -100,8 +101,7 @@ long long machine_id() {
 
 // The lowest rank of comm with which this one can share memory: what MPI takes for its node.
 long long memory_group(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
   int lowest = rank;
@@ -134,10 +134,8 @@ void pin(const std::vector<long long>& cpus, int rank) {
 }
 
 std::string placements_json(MPI_Comm comm) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_of(comm);
+  const int size = size_of(comm);
   unsigned cpu = 0;
   unsigned node = 0;
   syscall(SYS_getcpu, &cpu, &node, nullptr);

@@ -6,6 +6,7 @@
 
 #include "measure/clock.hpp"
 #include "measure/sampling.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -25,8 +26,7 @@ void doze_until_message(MPI_Comm comm, int source, int tag) {
 class Traffic {
  public:
   explicit Traffic(MPI_Comm pair) : pair_(pair), out_(message_bytes, 0x3C), in_(messages * message_bytes) {
-    int rank = 0;
-    MPI_Comm_rank(pair, &rank);
+    const int rank = rank_of(pair);
     peer_ = 1 - rank;
   }
 
@@ -131,8 +131,7 @@ Load BackgroundLoad::stop() const {
 void BackgroundLoad::dismiss() const { order_all(world_, pairs_, leave); }
 
 void serve_background(MPI_Comm world, const Halves& halves, const LoadLimits& limits) {
-  int rank = 0;
-  MPI_Comm_rank(halves.comm(), &rank);
+  const int rank = rank_of(halves.comm());
   if (rank == 0) {
     lead(world, halves.comm(), limits);
   } else {

@@ -88,10 +88,8 @@ ClockOffset learn_time(MPI_Comm comm, int teacher, int round_trips, Clock clock)
 }  // namespace
 
 ClockOffset synchronise(MPI_Comm comm, int round_trips, Clock clock) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_of(comm);
+  const int size = size_of(comm);
   int step = 1;
   while (2 * step < size) step *= 2;
   ClockOffset own;

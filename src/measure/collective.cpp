@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::function<void()>& work,
                             const CheckedRound& checked_round, From from) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   const ClockOffset clock = synchronise(comm);
   // Long enough for the broadcast of the start to reach everybody; doubled whenever somebody was late in the warm-up.
   double window_s = 30e-6;
@@ -34,8 +35,7 @@ TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::
     int dear = MPI_Wtime() - before_s >= sampling.budget_s ? 1 : 0;
     MPI_Bcast(&dear, 1, MPI_INT, 0, comm);
     if (sampled || dear == 1) return arrived;  // late ranks are little beside what takes so long
-    double late_s = one().first;
-    MPI_Allreduce(MPI_IN_PLACE, &late_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+    const double late_s = most_of(comm, one().first);
     if (late_s > 1e-6) window_s = std::min(window_s * 2, 1e-3);
     return arrived;
   };
@@ -68,8 +68,7 @@ TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::
 
 void require_alltoall(MPI_Comm comm, std::size_t size_bytes) {
   require_size(size_bytes);
-  int ranks = 1;
-  MPI_Comm_size(comm, &ranks);
+  const int ranks = size_of(comm);
   constexpr std::size_t limit = std::size_t{4} << 30;
   if (size_bytes > limit / static_cast<std::size_t>(ranks)) {
     throw std::invalid_argument("blocks of " + std::to_string(size_bytes) + " B for " + std::to_string(ranks) +
@@ -79,10 +78,8 @@ void require_alltoall(MPI_Comm comm, std::size_t size_bytes) {
 
 TimedTogether measure_alltoall(MPI_Comm comm, std::size_t size_bytes, const Sampling& sampling) {
   require_alltoall(comm, size_bytes);
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks);
+  const int rank = rank_of(comm);
+  const int ranks = size_of(comm);
   const std::size_t bytes = std::max<std::size_t>(1, size_bytes * static_cast<std::size_t>(ranks));
   std::vector<unsigned char> out(bytes);
   std::vector<unsigned char> in(bytes);

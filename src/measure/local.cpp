@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 double reference_loop_s() {
@@ -25,10 +27,8 @@ double reference_loop_s() {
 }
 
 std::vector<double> reference_loops_s(MPI_Comm comm) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_of(comm);
+  const int size = size_of(comm);
   MPI_Barrier(comm);
   const double own_s = reference_loop_s();
   std::vector<double> all_s(rank == 0 ? static_cast<std::size_t>(size) : 0);
@@ -39,10 +39,8 @@ std::vector<double> reference_loops_s(MPI_Comm comm) {
 std::vector<double> measure_triad(MPI_Comm comm, std::size_t array_bytes, const Sampling& sampling) {
   const std::size_t n = array_bytes / sizeof(double);
   if (n == 0) throw std::invalid_argument("the arrays of a triad hold nothing: give them some MiB");
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_of(comm);
+  const int size = size_of(comm);
   std::vector<double> a(n, 0.0), b(n, 1.0), c(n, 2.0);
   std::vector<double> rates;
   double spent_s = 0.0;
@@ -53,8 +51,7 @@ std::vector<double> measure_triad(MPI_Comm comm, std::size_t array_bytes, const 
     MPI_Barrier(comm);
     const double start_s = MPI_Wtime();
     for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + factor * c[i];
-    double time_s = MPI_Wtime() - start_s;
-    MPI_Allreduce(MPI_IN_PLACE, &time_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+    const double time_s = most_of(comm, MPI_Wtime() - start_s);
     if (a[n / 2] != 1.0 + 2.0 * factor) throw std::runtime_error("the triad computed something else");
     if (++done <= warm_up) continue;
     spent_s += time_s;

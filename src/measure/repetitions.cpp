@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 Start parse_start(const std::string& name) {
@@ -24,8 +26,7 @@ void require_sensible(const Repetitions& repetitions) {
 }
 
 Timed time_repetitions(MPI_Comm comm, const ClockOffset& clock, const Repetitions& repetitions, const Repeated& repeated) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   double window_s = repetitions.window_s;
   std::vector<double> started_s;
   std::vector<double> ended_s;
@@ -55,8 +56,7 @@ Timed time_repetitions(MPI_Comm comm, const ClockOffset& clock, const Repetition
   const bool estimates = repetitions.least < repetitions.most;
   const auto warm_up = static_cast<std::uint64_t>(std::max(estimates ? 1 : 0, repetitions.warm_up));
   for (std::uint64_t number = 0; number < warm_up; ++number) {
-    double late_s = repeat(number);
-    MPI_Allreduce(MPI_IN_PLACE, &late_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+    const double late_s = most_of(comm, repeat(number));
     if (late_s > 1e-6) window_s = std::max(window_s, std::min(window_s * 2, widest_s));
   }
   int count = repetitions.least;

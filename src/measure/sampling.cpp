@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 namespace {
@@ -81,8 +83,7 @@ void require_size(std::size_t size_bytes) {
 
 Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& sample, const CheckedRound& checked_round,
                      const Prepare& prepare) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
+  const int rank = rank_of(comm);
   Samples samples;
   // Where a single round takes the whole budget, one is warm-up enough.
   constexpr unsigned warm_up = 5;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "measure/sampling.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -75,8 +76,7 @@ TimedTogether measure_stream(MPI_Comm world, const Halves& halves, const Stream&
                              const Sampling& sampling) {
   require_stream(halves, stream, size_bytes);
   Streamer streamer(halves.comm(), stream.window, size_bytes);
-  int rank = 0;
-  MPI_Comm_rank(halves.comm(), &rank);
+  const int rank = rank_of(halves.comm());
   const bool streams = halves.pair() < stream.pairs;
   streamer.aim(1 - rank, streams && (rank == 0 || stream.bidirectional), streams && (rank == 1 || stream.bidirectional));
   return time_together(
@@ -121,8 +121,7 @@ void PairStreams::find_shapes(int partner, double stream_s) {
   const std::vector<StreamShape> given = shapes_;
   for (StreamShape& shape : shapes_) shape.messages = shape.repeats = 1;
   const std::vector<double> own_s = round(partner);
-  int ranks = 1;
-  MPI_Comm_size(comm_, &ranks);
+  const int ranks = size_of(comm_);
   for (std::size_t which = 0; which < shapes_.size(); ++which) {
     std::vector<double> times_s(static_cast<std::size_t>(ranks));
     MPI_Allgather(&own_s[which], 1, MPI_DOUBLE, times_s.data(), 1, MPI_DOUBLE, comm_);

@@ -21,4 +21,27 @@ void mpi(int code) {
   if (code != MPI_SUCCESS) throw MpiError(code);
 }
 
+int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  mpi(MPI_Comm_rank(comm, &rank));
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 1;
+  mpi(MPI_Comm_size(comm, &size));
+  return size;
+}
+
+bool by_all(MPI_Comm comm, bool holds) {
+  int all = holds ? 1 : 0;
+  mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm));
+  return all == 1;
+}
+
+double most_of(MPI_Comm comm, double value) {
+  mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm));
+  return value;
+}
+
 }  // namespace rankwise

@@ -21,6 +21,14 @@ class MpiError : public std::runtime_error {
 // Throws MpiError unless the code of an MPI call says success.
 void mpi(int code);
 
+// Both throw MpiError.
+[[nodiscard]] int rank_of(MPI_Comm comm);
+[[nodiscard]] int size_of(MPI_Comm comm);
+
+// Collective: whether something holds on all ranks, and the most of any rank. Both throw MpiError.
+[[nodiscard]] bool by_all(MPI_Comm comm, bool holds);
+[[nodiscard]] double most_of(MPI_Comm comm, double value);
+
 // Whether the kernels are built for ranks that exist in a simulator only (SimGrid's SMPI). What is asked of MPI is the same
 // there; what is asked of the system, and of the clock, has no answer.
 
