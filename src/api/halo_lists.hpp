@@ -6,7 +6,6 @@
 
 #include "api/halo_plan.hpp"
 #include "exchange/carrier.hpp"
-#include "exchange/relay_carrier.hpp"
 
 namespace rankwise::api {
 

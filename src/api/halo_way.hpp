@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/failure.hpp"
+#include "exchange/carrier.hpp"
 #include "exchange/halo_mover.hpp"
-#include "exchange/relay_carrier.hpp"
 #include "exchange/trial.hpp"
 #include "rankwise/rankwise.h"
 

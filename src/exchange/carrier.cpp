@@ -1,7 +1,11 @@
 #include "exchange/carrier.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <string>
+
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -163,6 +167,336 @@ bool Courier::is_complete(int request, bool block, std::size_t* bytes) {
   int count = 0;
   mpi(MPI_Get_count(&status, MPI_BYTE, &count));
   *bytes = static_cast<std::size_t>(count);
+  return true;
+}
+
+namespace {
+
+constexpr int knowledge_tag = 3;
+constexpr int answer_tag = 4;
+constexpr int office_tag = 5;
+
+// The ranks of a node, freed with the object.
+class NodeComm {
+ public:
+  NodeComm(MPI_Comm comm, int rank) { mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &comm_)); }
+  ~NodeComm() { MPI_Comm_free(&comm_); }
+  NodeComm(const NodeComm&) = delete;
+  NodeComm& operator=(const NodeComm&) = delete;
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+// What every rank of a communicator has, one after the other.
+std::vector<Index> gathered(MPI_Comm comm, const std::vector<Index>& own) {
+  const int ranks = size_of(comm);
+  const auto count = static_cast<int>(own.size());
+  std::vector<int> counts(static_cast<std::size_t>(ranks));
+  mpi(MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, comm));
+  std::vector<int> starts(counts.size(), 0);
+  for (std::size_t i = 1; i < counts.size(); ++i) starts[i] = starts[i - 1] + counts[i - 1];
+  std::vector<Index> all(static_cast<std::size_t>(starts.back() + counts.back()));
+  mpi(MPI_Allgatherv(own.data(), count, MPI_INT64_T, all.data(), counts.data(), starts.data(), MPI_INT64_T, comm));
+  return all;
+}
+
+}  // namespace
+
+NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges) : comm_(comm), traffic_(edges.size()) {
+  mpi(MPI_Comm_rank(comm, &rank_));
+  const NodeComm node(comm, rank_);
+  const std::vector<Index> members = gathered(node.get(), {rank_});
+  const Index own = members.front();
+  std::vector<Index> messages;  // the set, source, dest, the other node, bytes
+  for (std::size_t set = 0; set < edges.size(); ++set) {
+    traffic_[set].members = members;
+    // Its node along every edge, both ways; with it, where something goes out, how much.
+    const auto& [to, from, bytes_out] = edges[set];
+    std::vector<std::array<Index, 2>> told(to.size());
+    std::vector<std::array<Index, 2>> heard(from.size());
+    std::vector<Index> node_to(to.size());
+    std::vector<MPI_Request> requests;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      told[i] = {own, bytes_out[i]};
+      mpi(MPI_Irecv(&node_to[i], 1, MPI_INT64_T, to[i], answer_tag, comm, &requests.emplace_back()));
+      mpi(MPI_Isend(told[i].data(), 2, MPI_INT64_T, to[i], knowledge_tag, comm, &requests.emplace_back()));
+    }
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      mpi(MPI_Irecv(heard[i].data(), 2, MPI_INT64_T, from[i], knowledge_tag, comm, &requests.emplace_back()));
+      mpi(MPI_Isend(&own, 1, MPI_INT64_T, from[i], answer_tag, comm, &requests.emplace_back()));
+    }
+    wait_all(static_cast<int>(requests.size()), requests.data());
+    const auto number = static_cast<Index>(set);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      messages.insert(messages.end(), {number, rank_, to[i], node_to[i], bytes_out[i]});
+    }
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (heard[i][0] != own) messages.insert(messages.end(), {number, from[i], rank_, heard[i][0], heard[i][1]});
+    }
+  }
+  const std::vector<Index> all = gathered(node.get(), messages);
+  for (std::size_t i = 0; i < all.size(); i += 5) {
+    NodeTraffic& traffic = traffic_[static_cast<std::size_t>(all[i])];
+    const NodeTraffic::Message message{{all[i + 1], all[i + 2]}, all[i + 3], all[i + 4]};
+    (message.node == own ? traffic.inside : is_here(message.parcel.source) ? traffic.out : traffic.in).push_back(message);
+  }
+  int use = members.size() > 1 && traffic_.front().out.size() + traffic_.front().in.size() > 0 ? 1 : 0;
+  mpi(MPI_Allreduce(MPI_IN_PLACE, &use, 1, MPI_INT, MPI_MAX, comm));
+  is_of_use_ = use != 0;
+}
+
+bool NodeKnowledge::is_here(Index rank) const { return std::ranges::binary_search(traffic_.front().members, rank); }
+
+// The first rank of a node speaks for it: it sends and hears one message for each other node.
+std::vector<NodeOffice> NodeKnowledge::hear(RelayKind kind) const {
+  const NodeComm node(comm_, rank_);
+  std::vector<Index> heard;
+  if (rank_ == this->node()) {
+    const std::vector<NodeOffice> own = offices(kind, traffic_.front());
+    std::vector<std::vector<Index>> told;
+    std::vector<MPI_Request> requests;
+    for (const NodeOffice& office : own) {
+      std::vector<Index>& words = told.emplace_back(std::vector<Index>{office.sender, office.receiver});
+      words.insert(words.end(), office.members.begin(), office.members.end());
+    }
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      mpi(MPI_Isend(told[i].data(), static_cast<int>(told[i].size()), MPI_INT64_T, static_cast<int>(own[i].node), office_tag,
+                    comm_, &requests.emplace_back()));
+    }
+    for (const NodeOffice& office : own) {
+      MPI_Status status;
+      int count = 0;
+      mpi(MPI_Probe(static_cast<int>(office.node), office_tag, comm_, &status));
+      mpi(MPI_Get_count(&status, MPI_INT64_T, &count));
+      heard.insert(heard.end(), {office.node, count});
+      heard.resize(heard.size() + static_cast<std::size_t>(count));
+      mpi(MPI_Recv(heard.data() + heard.size() - count, count, MPI_INT64_T, static_cast<int>(office.node), office_tag, comm_,
+                   MPI_STATUS_IGNORE));
+    }
+    wait_all(static_cast<int>(requests.size()), requests.data());
+  }
+  heard = gathered(node.get(), heard);
+  std::vector<NodeOffice> there;
+  for (auto at = heard.begin(); at != heard.end();) {
+    const Index count = at[1];
+    there.push_back({at[0], at[2], at[3], {at + 4, at + 2 + count}});
+    at += 2 + count;
+  }
+  std::ranges::sort(there, {}, &NodeOffice::node);
+  return there;
+}
+
+// One exchange -----------------------------------------------------------------------------------------------------
+
+void RelayCarrier::Room::grow(std::size_t bytes, std::size_t kept) {
+  if (buffer && bytes <= room) return;
+  auto larger = std::make_unique<std::byte[]>(std::max(bytes, std::size_t{1}));
+  if (kept > 0) std::memcpy(larger.get(), buffer.get(), kept);
+  buffer = std::move(larger);
+  room = bytes;
+}
+
+RelayCarrier::RelayCarrier(MPI_Comm comm, int tag, Relay relay, const std::vector<int>& to, const std::vector<int>& from,
+                           std::vector<std::size_t> most_bytes, std::size_t piece_bytes)
+    : comm_(comm),
+      piece_bytes_(piece_bytes),
+      is_known_(!most_bytes.empty()),
+      slots_(relay.slots.size()),
+      out_(to.size()),
+      in_(from.size()) {
+  const int rank = rank_of(comm);
+  for (std::size_t s = 0; s < slots_.size() && is_known_; ++s) slots_[s].most = most_bytes[s];
+  const auto slot_of = [&](const Parcel& parcel) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(relay.slots, parcel) - relay.slots.begin());
+  };
+  for (std::size_t i = 0; i < to.size(); ++i) out_[i].slot = slot_of({rank, to[i]});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    in_[i].slot = slot_of({from[i], rank});
+    slots_[in_[i].slot].in = static_cast<int>(i);
+  }
+  for (const Step& step : relay.schedule.steps) {
+    Leg& leg = legs_.emplace_back();
+    for (const Op& op : step.ops) {
+      Message& message = (op.kind == Op::Kind::send ? leg.sends : leg.receives).emplace_back();
+      message.peer = static_cast<int>(op.peer);
+      message.tag = tag + op.tag;
+      message.requests.reserve(1);
+      for (const SlotRange& range : op.slots) message.slots.push_back(static_cast<std::size_t>(range.first));
+    }
+  }
+  at_ = legs_.size();
+}
+
+void RelayCarrier::make_room_out(std::size_t i, std::size_t bytes) {
+  out_[i].grow(bytes);
+  Slot& slot = slots_[out_[i].slot];
+  grown_ = grown_ || bytes > slot.most;
+  slot.most = std::max(slot.most, bytes);
+}
+
+void RelayCarrier::make_room_in(std::size_t i, std::size_t bytes) {
+  Slot& slot = slots_[in_[i].slot];
+  grown_ = grown_ || bytes > slot.most;
+  slot.most = std::max(slot.most, bytes);
+}
+
+std::size_t RelayCarrier::most_bytes(const Message& message) const {
+  std::size_t bytes = message.slots.size() * sizeof(std::uint64_t);
+  for (const std::size_t slot : message.slots) bytes += slots_[slot].most;
+  return bytes;
+}
+
+void RelayCarrier::ready() {
+  if (!is_known_ || !grown_) return;
+  grown_ = false;
+  for (Leg& leg : legs_) {
+    for (Message& message : leg.sends) message.grow(most_bytes(message));
+    for (Message& message : leg.receives) message.grow(most_bytes(message));
+  }
+}
+
+void RelayCarrier::expect(std::size_t i, std::size_t bytes, std::byte* data) {
+  in_[i].into = data;
+  in_[i].most = bytes;
+  in_[i].is_expected = true;
+}
+
+void RelayCarrier::send(std::size_t i, std::size_t bytes, const std::byte* data) {
+  slots_[out_[i].slot].data = data == nullptr ? out_[i].buffer.get() : data;
+  slots_[out_[i].slot].bytes = bytes;
+}
+
+void RelayCarrier::post(Message& message) {
+  message.has_come = false;
+  message.is_posted = is_known_ && message.room <= piece_bytes_;
+  if (!message.is_posted) return;
+  message.requests.assign(1, MPI_REQUEST_NULL);
+  mpi(MPI_Irecv(message.buffer.get(), static_cast<int>(message.room), MPI_BYTE, message.peer, message.tag, comm_,
+                message.requests.data()));
+}
+
+void RelayCarrier::sent() {
+  for (Leg& leg : legs_) {
+    for (Message& message : leg.receives) post(message);
+  }
+  at_ = 0;
+  send_leg(legs_.front());
+}
+
+void RelayCarrier::send_leg(Leg& leg) {
+  for (Message& message : leg.sends) {
+    std::size_t bytes = message.slots.size() * sizeof(std::uint64_t);
+    for (const std::size_t slot : message.slots) bytes += slots_[slot].bytes;
+    message.grow(bytes);
+    std::byte* head = message.buffer.get();
+    std::byte* next = head + message.slots.size() * sizeof(std::uint64_t);
+    for (const std::size_t s : message.slots) {
+      const std::uint64_t own = slots_[s].bytes;
+      std::memcpy(head, &own, sizeof own);
+      head += sizeof own;
+      if (own > 0) std::memcpy(next, slots_[s].data, own);
+      next += own;
+    }
+    message.requests.clear();
+    for (std::size_t start = 0; start < bytes; start += piece_bytes_) {
+      mpi(MPI_Isend(message.buffer.get() + start, static_cast<int>(std::min(bytes - start, piece_bytes_)), MPI_BYTE,
+                    message.peer, message.tag, comm_, &message.requests.emplace_back(MPI_REQUEST_NULL)));
+    }
+  }
+}
+
+bool RelayCarrier::take(Message& message, bool block, const Arrival& arrived) {
+  MPI_Status status;
+  int is_here = 1;
+  int count = 0;
+  if (message.is_posted) {
+    const int code = block ? MPI_Wait(message.requests.data(), &status) : MPI_Test(message.requests.data(), &is_here, &status);
+    if (code != MPI_SUCCESS) {
+      int kind = MPI_SUCCESS;
+      MPI_Error_class(code, &kind);
+      if (kind != MPI_ERR_TRUNCATE) throw MpiError(code);
+      throw WrongLength("the message of rank " + std::to_string(message.peer) + " is longer than what is expected of it");
+    }
+    if (is_here == 0) return false;
+    mpi(MPI_Get_count(&status, MPI_BYTE, &count));
+    read(message, static_cast<std::size_t>(count), arrived);
+    return true;
+  }
+  if (block) {
+    mpi(MPI_Probe(message.peer, message.tag, comm_, &status));
+  } else {
+    mpi(MPI_Iprobe(message.peer, message.tag, comm_, &is_here, &status));
+    if (is_here == 0) return false;
+  }
+  mpi(MPI_Get_count(&status, MPI_BYTE, &count));
+  message.grow(static_cast<std::size_t>(count));
+  mpi(MPI_Recv(message.buffer.get(), count, MPI_BYTE, message.peer, message.tag, comm_, MPI_STATUS_IGNORE));
+  read(message, static_cast<std::size_t>(count), arrived);
+  return true;
+}
+
+void RelayCarrier::read(Message& message, std::size_t bytes, const Arrival& arrived) {
+  const std::size_t head = message.slots.size() * sizeof(std::uint64_t);
+  const auto refuse = [&] {
+    throw WrongLength("the message of rank " + std::to_string(message.peer) + " of " + std::to_string(bytes) +
+                      " B is not what is expected of it");
+  };
+  if (bytes < head) refuse();
+  std::size_t whole = head;
+  for (std::size_t k = 0; k < message.slots.size(); ++k) {
+    std::uint64_t own = 0;
+    std::memcpy(&own, message.buffer.get() + k * sizeof own, sizeof own);
+    slots_[message.slots[k]].bytes = own;
+    whole += own;
+  }
+  if (whole < bytes || (whole > bytes && bytes != piece_bytes_)) refuse();
+  message.grow(whole, bytes);
+  for (std::size_t start = bytes; start < whole; start += piece_bytes_) {
+    mpi(MPI_Recv(message.buffer.get() + start, static_cast<int>(std::min(whole - start, piece_bytes_)), MPI_BYTE, message.peer,
+                 message.tag, comm_, MPI_STATUS_IGNORE));
+  }
+  message.has_come = true;
+  const std::byte* next = message.buffer.get() + head;
+  for (const std::size_t s : message.slots) {
+    Slot& slot = slots_[s];
+    slot.data = next;
+    next += slot.bytes;
+    if (slot.in < 0) continue;
+    In& in = in_[static_cast<std::size_t>(slot.in)];
+    if (!in.is_expected) continue;
+    if (in.into != nullptr && slot.bytes <= in.most) std::memcpy(in.into, slot.data, slot.bytes);
+    arrived(static_cast<std::size_t>(slot.in), slot.bytes);
+  }
+}
+
+bool RelayCarrier::go_on(bool wait, Arrival arrived) {
+  int tests = is_simulated ? 0 : 64;
+  while (at_ < legs_.size()) {
+    bool all_here = true;
+    const bool block = wait && tests-- <= 0;
+    for (Message& message : legs_[at_].receives) {
+      if (!message.has_come && !take(message, block, arrived)) all_here = false;
+    }
+    if (!all_here) {
+      if (!wait) return false;
+      continue;
+    }
+    tests = is_simulated ? 0 : 64;
+    if (++at_ < legs_.size()) send_leg(legs_[at_]);
+  }
+  for (Leg& leg : legs_) {
+    for (Message& message : leg.sends) {
+      for (MPI_Request& request : message.requests) {
+        int done = 1;
+        mpi(wait ? MPI_Wait(&request, MPI_STATUS_IGNORE) : MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+        if (done == 0) return false;
+      }
+    }
+  }
+  for (const Out& out : out_) slots_[out.slot].bytes = 0;
+  for (In& in : in_) in.is_expected = false;
   return true;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "exchange/executor.hpp"
-#include "measure/repetitions.hpp"
+#include "measure/together.hpp"
 #include "schedule/ingredient.hpp"
 #include "schedule/schedule.hpp"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "kernels/json_line.hpp"
+#include "kernels/interface.hpp"
 #include "measure/local.hpp"
 #include "mpi/mpi.hpp"
 

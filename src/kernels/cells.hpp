@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/arguments.hpp"
+#include "kernels/interface.hpp"
 #include "measure/sampling.hpp"
 
 namespace rankwise {

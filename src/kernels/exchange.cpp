@@ -16,9 +16,7 @@
 #include <vector>
 
 #include "exchange/timed.hpp"
-#include "kernels/arguments.hpp"
-#include "kernels/json_line.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/interface.hpp"
 #include "measure/pair.hpp"
 #include "mpi/mpi.hpp"
 #include "schedule/schedule.hpp"

@@ -12,8 +12,7 @@
 #include <string>
 
 #include "exchange/neighborhood.hpp"
-#include "kernels/json_line.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/interface.hpp"
 #include "kernels/witness.hpp"
 #include "measure/clock.hpp"
 #include "mpi/mpi.hpp"
@@ -112,8 +111,8 @@ int complain(int rank, const std::exception& error, int code) {
 std::string placements() { return rankwise::is_simulated ? "[]" : rankwise::placements_json(MPI_COMM_WORLD); }
 
 int run(const Kernel& kernel, rankwise::Arguments& arguments, const std::vector<long long>& cpus) {
-  const int rank = rank_of(MPI_COMM_WORLD);
-  const int size = size_of(MPI_COMM_WORLD);
+  const int rank = rankwise::rank_of(MPI_COMM_WORLD);
+  const int size = rankwise::size_of(MPI_COMM_WORLD);
   try {
     rankwise::pin(cpus, rank);
     const rankwise::Timer timer = rank == 0 ? rankwise::measure_timer() : rankwise::Timer{};

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "kernels/cells.hpp"
-#include "kernels/json_line.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/interface.hpp"
 #include "kernels/witness.hpp"
 #include "measure/background.hpp"
 #include "measure/pair.hpp"

@@ -14,9 +14,7 @@
 #include <vector>
 
 #include "halo/copy.hpp"
-#include "kernels/arguments.hpp"
-#include "kernels/json_line.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/interface.hpp"
 #include "measure/sampling.hpp"
 #include "mpi/mpi.hpp"
 

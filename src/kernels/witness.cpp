@@ -15,8 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "kernels/arguments.hpp"
-#include "kernels/json_line.hpp"
+#include "kernels/interface.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {
@@ -42,10 +41,12 @@ std::vector<long long> allowed_cpus() {
   return cpus;
 }
 
-// Bytes that came in and went out over each network interface that this rank sees, as the system and the InfiniBand
-// driver count them: proof that messages crossed a network.
-std::string network_bytes_json() {
-  JsonLine line("network");
+// Received: bytes, packets, errors and five others; sent: likewise.
+using InterfaceCounts = std::array<long long, 11>;
+
+// Calls use(name, counts) for each network interface that this rank sees, but for the loopback.
+template <class Use>
+void each_interface(Use use) {
   std::ifstream devices("/proc/self/net/dev");
   for (std::string text; std::getline(devices, text);) {
     const std::size_t colon = text.find(':');
@@ -53,10 +54,19 @@ std::string network_bytes_json() {
     const std::size_t begin = text.find_first_not_of(' ');
     const std::string name = text.substr(begin, colon - begin);
     std::istringstream fields(text.substr(colon + 1));
-    std::array<long long, 9> counts{};  // received: bytes and seven others; sent: bytes
+    InterfaceCounts counts{};
     for (long long& count : counts) fields >> count;
-    if (name != "lo" && fields) line.add(name, std::vector<long long>{counts.front(), counts.back()});
+    if (name != "lo" && fields) use(name, counts);
   }
+}
+
+// Bytes that came in and went out over each network interface that this rank sees, as the system and the InfiniBand
+// driver count them: proof that messages crossed a network.
+std::string network_bytes_json() {
+  JsonLine line("network");
+  each_interface([&](const std::string& name, const InterfaceCounts& counts) {
+    line.add(name, std::vector<long long>{counts[0], counts[8]});
+  });
   namespace fs = std::filesystem;
   std::error_code none;
   for (const fs::directory_entry& device : fs::directory_iterator("/sys/class/infiniband", none)) {
@@ -77,18 +87,11 @@ std::string network_bytes_json() {
 // How often each network interface lost or found its carrier, and how many packets it damaged: what a loose cable shows.
 std::string network_faults_json() {
   JsonLine line("network");
-  std::ifstream devices("/proc/self/net/dev");
-  for (std::string text; std::getline(devices, text);) {
-    const std::size_t colon = text.find(':');
-    if (colon == std::string::npos) continue;
-    const std::string name = text.substr(text.find_first_not_of(' '), colon - text.find_first_not_of(' '));
-    std::istringstream fields(text.substr(colon + 1));
-    std::array<long long, 11> counts{};  // received: bytes, packets, errors and five others; sent: likewise
-    for (long long& count : counts) fields >> count;
+  each_interface([&](const std::string& name, const InterfaceCounts& counts) {
     long long carrier_changes = 0;
     std::ifstream("/sys/class/net/" + name + "/carrier_changes") >> carrier_changes;
-    if (name != "lo" && fields) line.add(name, std::vector<long long>{carrier_changes, counts[2] + counts[10]});
-  }
+    line.add(name, std::vector<long long>{carrier_changes, counts[2] + counts[10]});
+  });
   return line.text();
 }
 

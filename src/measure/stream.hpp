@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/collective.hpp"
+#include "measure/together.hpp"
 
 namespace rankwise {
 

@@ -6,10 +6,6 @@
 // Nothing here knows an MPI: the functions take and pass on any MPI's handles as bits, so that libraries for several MPIs
 // may be loaded one behind the other, of which the one that fits acts.
 
-#include "preload/look_up.hpp"
-#include "preload/neighbor.hpp"
-#include "preload/watch.hpp"
-
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE  // RTLD_NEXT
 #endif
@@ -26,6 +22,7 @@
 #include "preload/look_up.hpp"
 #include "preload/neighbor.hpp"
 #include "preload/told.hpp"
+#include "preload/watch.hpp"
 
 namespace rankwise::preload {
 

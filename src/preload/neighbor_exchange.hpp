@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "preload/neighbor_state.hpp"
+#include "preload/neighbor_plan.hpp"
 
 namespace rankwise::preload {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "../world.hpp"
-#include "measure/repetitions.hpp"
+#include "measure/together.hpp"
 
 namespace rankwise {
 namespace {

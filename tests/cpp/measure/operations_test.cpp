@@ -9,9 +9,9 @@
 
 #include "../world.hpp"
 #include "measure/background.hpp"
-#include "measure/collective.hpp"
 #include "measure/pair.hpp"
 #include "measure/stream.hpp"
+#include "measure/together.hpp"
 
 namespace rankwise {
 namespace {

@@ -1,13 +1,15 @@
-// The kernels' command line: --name value pairs, each known and each used.
+// What the kernels read and print, and which ones there are.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "measure/repetitions.hpp"
+#include "measure/together.hpp"
 
 namespace rankwise {
+
+// The kernels' command line: --name value pairs, each known and each used.
 
 class Arguments {
  public:
@@ -55,5 +57,51 @@ class Arguments {
   require_sensible(repetitions);
   return repetitions;
 }
+
+// One line of JSON, built field by field and printed whole.
+
+class JsonLine {
+ public:
+  explicit JsonLine(const std::string& record) { add("record", record); }
+
+  JsonLine& add(const std::string& key, const std::string& value);
+  JsonLine& add(const std::string& key, const char* value) { return add(key, std::string(value)); }
+  JsonLine& add(const std::string& key, double value);  // must be finite
+  JsonLine& add(const std::string& key, long long value);
+  JsonLine& add(const std::string& key, bool value);
+  JsonLine& add(const std::string& key, const std::vector<double>& values);
+  JsonLine& add(const std::string& key, const std::vector<long long>& values);
+  // A value that is JSON already.
+  JsonLine& add_json(const std::string& key, const std::string& json);
+
+  [[nodiscard]] std::string text() const { return "{" + fields_ + "}"; }
+  void print() const;  // on stdout, flushed, so that a reader has it even if we die next
+
+ private:
+  void key(const std::string& key);
+  std::string fields_;
+};
+
+// The kernels that the executable offers. Each is collective over MPI_COMM_WORLD, reads its arguments, and lets rank 0
+// print JSON Lines. Wrong arguments: std::invalid_argument, on all ranks alike, before anything is sent.
+
+void run_pingpong(Arguments& arguments);
+void run_bandwidth(Arguments& arguments);
+void run_one_to_all(Arguments& arguments);
+void run_all_pairs(Arguments& arguments);
+void run_alltoall(Arguments& arguments);
+void run_transpose(Arguments& arguments);
+void run_loggp(Arguments& arguments);
+void run_exchange(Arguments& arguments);
+void run_paired(Arguments& arguments);
+void run_stencil(Arguments& arguments);
+void run_fft3d(Arguments& arguments);
+void run_fft3d_values(Arguments& arguments);
+void run_fft3d_choice(Arguments& arguments);
+void run_fft3d_stages(Arguments& arguments);
+void run_local_fft(Arguments& arguments);
+void run_triad(Arguments& arguments);
+void run_pack(Arguments& arguments);
+void run_replay(Arguments& arguments);
 
 }  // namespace rankwise
