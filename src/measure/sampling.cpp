@@ -83,7 +83,6 @@ void require_size(std::size_t size_bytes) {
 
 Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& sample, const CheckedRound& checked_round,
                      const Prepare& prepare) {
-  const int rank = rank_of(comm);
   Samples samples;
   // Where a single round takes the whole budget, one is warm-up enough.
   constexpr unsigned warm_up = 5;
