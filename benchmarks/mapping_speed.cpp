@@ -13,7 +13,6 @@
 
 #include "mapping/mapping.hpp"
 #include "mapping/random.hpp"
-#include "mapping/score.hpp"
 
 namespace {
 

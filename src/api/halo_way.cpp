@@ -10,7 +10,7 @@
 #include "api/failure.hpp"
 #include "api/halo_boxes.hpp"
 #include "api/machine.hpp"
-#include "decide/halo_judge.hpp"
+#include "decide/judge.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise::api {

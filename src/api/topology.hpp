@@ -8,7 +8,7 @@
 
 #include "grid/grid.hpp"
 #include "mapping/graph.hpp"
-#include "mapping/score.hpp"
+#include "mapping/mapping.hpp"
 
 namespace rankwise::api {
 

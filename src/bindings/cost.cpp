@@ -1,4 +1,3 @@
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -8,9 +7,10 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
-#include "judged.hpp"
+#include "decide/contest.hpp"
+#include "decide/judge.hpp"
 #include "profile/profile.hpp"
-#include "schedule/phased.hpp"
+#include "schedule/programs.hpp"
 
 namespace nb = nanobind;
 
@@ -22,15 +22,7 @@ using rankwise::Placement;
 
 using Lines = std::vector<std::tuple<Index, double, double>>;
 using Rates = std::map<std::string, double>;
-template <typename T>
-using Of = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <typename T>
-std::span<const T> span_of(const Of<T>& array) {
-  return {array.data(), array.size()};
-}
-
-using Nodes = Of<std::int32_t>;
+using Nodes = Input<std::int32_t>;
 
 rankwise::TimeCurve curve(const Lines& lines) {
   std::vector<rankwise::TimeLine> time_lines;
@@ -110,7 +102,7 @@ std::string resource_name(std::size_t resource) {
 }
 
 // How long messages between nodes hold a resource, each.
-std::vector<double> held_s(const Machine& machine, const std::string& resource, const Of<Index>& sizes) {
+std::vector<double> held_s(const Machine& machine, const std::string& resource, const Input<Index>& sizes) {
   const std::size_t count = rankwise::links_up(machine.levels.size());
   std::size_t number = 0;
   while (number < count && resource_name(number) != resource) ++number;
@@ -151,6 +143,70 @@ auto history(const Judged& judged, Index block_bytes, const Machine& on) {
 
 rankwise::Grid grid(std::vector<Index> dims, std::vector<bool> periodic) {
   return rankwise::Grid(std::move(dims), std::move(periodic));
+}
+
+rankwise::Question question(std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
+                            const std::string& shell, std::vector<std::string> algorithms,
+                            const std::vector<std::string>& modes, std::vector<Index> replications) {
+  rankwise::Question question{rankwise::Grid(std::move(dims), std::move(periodic)),
+                              std::move(cutoff),
+                              rankwise::parse_shell(shell),
+                              std::move(algorithms),
+                              {},
+                              std::move(replications)};
+  for (const std::string& mode : modes) question.modes.push_back(rankwise::parse_send_mode(mode));
+  return question;
+}
+
+void bind_decide(nb::module_& m) {
+  m.def("fft_groups", &rankwise::fft_groups, nb::arg("batch"), nb::arg("together"),
+        "Return the groups of a batch whose fields travel together: (how many, fields).");
+  m.def("fft_together", &rankwise::fft_together, nb::arg("ranks"), nb::arg("batch"), nb::arg("field_bytes"),
+        "Return how many fields may travel together.");
+  m.def("fft_hidden", &rankwise::fft_hidden, nb::arg("groups"), nb::arg("chunks"), nb::arg("in_flight"),
+        "Return how often the smaller of local work and exchange is hidden in so many groups.");
+  using rankwise::Contest;
+  using rankwise::Ranked;
+  nb::class_<Ranked>(m, "Ranked", "A way to carry out an exchange, and what it costs.")
+      .def_prop_ro("algorithm", [](const Ranked& r) { return r.candidate.algorithm; })
+      .def_prop_ro("mode", [](const Ranked& r) { return rankwise::to_string(r.candidate.mode); })
+      .def_prop_ro("replication", [](const Ranked& r) { return r.candidate.replication; })
+      .def_prop_ro("name", [](const Ranked& r) { return rankwise::to_string(r.candidate); })
+      .def_ro("time_s", &Ranked::time_s)
+      .def_ro("low_s", &Ranked::low_s, "Within these 95 % of simulations of the same machine lie.")
+      .def_ro("high_s", &Ranked::high_s)
+      .def_ro("empty_s", &Ranked::empty_s, "Of it with blocks of 0 B: what the number of messages costs.")
+      .def_ro("messages", &Ranked::messages, "Of the rank that sends most.")
+      .def_ro("bytes", &Ranked::bytes, "Likewise.")
+      .def_ro("steps", &Ranked::steps, "One after the other, of the import or the way back.");
+  nb::class_<Contest>(m, "Contest", "Candidates for one exchange, to be ranked for any block size and machine.")
+      .def(
+          "__init__",
+          [](Contest* self, std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
+             const std::string& shell, std::vector<std::string> algorithms, const std::vector<std::string>& modes,
+             std::vector<Index> replications, const rankwise::Placement& placement) {
+            const rankwise::Question asked = question(std::move(dims), std::move(periodic), std::move(cutoff), shell,
+                                                      std::move(algorithms), modes, std::move(replications));
+            new (self) Contest(asked, placement);
+          },
+          nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"), nb::arg("shell"), nb::arg("algorithms"), nb::arg("modes"),
+          nb::arg("replications"), nb::arg("placement"),
+          "Empty lists of algorithms, modes and replications mean all there are. "
+          "Raises ValueError where nothing fits.")
+      .def("ranked", &Contest::ranked, nb::arg("block_bytes"), nb::arg("machine"),
+           "Return the candidates, fastest first. Raises ValueError where the machine lacks a link.")
+      .def(
+          "ranked_one",
+          [](const Contest& self, const Ranked& r, Index block_bytes, const rankwise::Machine& machine) {
+            return self.ranked_one(r.candidate, block_bytes, machine);
+          },
+          nb::arg("ranked"), nb::arg("block_bytes"), nb::arg("machine"), "Return one of the candidates.")
+      .def(
+          "message_blocks", [](const Contest& self, const Ranked& r) { return self.message_blocks(r.candidate); },
+          nb::arg("ranked"), "Return the numbers of blocks that the messages of a candidate have.");
+  m.def("reason", &rankwise::reason, nb::arg("ranked"), nb::arg("intervals_s") = std::vector<std::pair<double, double>>{},
+        "Return why the first of the ranked candidates is ahead, in words; intervals_s of each, in order: those that meet "
+        "cannot be told apart. Raises ValueError where there are fewer or more of these than candidates.");
 }
 
 }  // namespace
@@ -307,8 +363,8 @@ void bind_cost(nb::module_& m) {
       nb::arg("mode") = "isend", "One step of messages to all offsets, of so many blocks as their weights (empty: one).");
   m.def(
       "judge_phases",
-      [](const Of<std::int32_t>& phase, const Of<std::int32_t>& from, const Of<std::int32_t>& to, const Of<Index>& bytes,
-         const Of<double>& compute_s, const Placement& placement, const std::string& mode) {
+      [](const Input<std::int32_t>& phase, const Input<std::int32_t>& from, const Input<std::int32_t>& to,
+         const Input<Index>& bytes, const Input<double>& compute_s, const Placement& placement, const std::string& mode) {
         const rankwise::PhasedMessages messages{span_of(phase), span_of(from), span_of(to), span_of(bytes)};
         rankwise::Walk walk(rankwise::parse_send_mode(mode),
                             rankwise::phased_schedules(placement.ranks(), messages, span_of(compute_s)));
@@ -336,4 +392,5 @@ void bind_cost(nb::module_& m) {
       },
       nb::arg("dims"), nb::arg("cutoff"), nb::arg("blocks"), nb::arg("mode"), nb::arg("placement"),
       "A shift on a periodic grid, whose messages along each axis have so many blocks.");
+  bind_decide(m);
 }

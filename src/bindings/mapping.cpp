@@ -1,6 +1,5 @@
 #include <time.h>
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -20,13 +19,11 @@
 #include "bindings.hpp"
 #include "grid/stencil.hpp"
 #include "mapping/bound.hpp"
-#include "mapping/chains.hpp"
 #include "mapping/graph.hpp"
 #include "mapping/graph_search.hpp"
-#include "mapping/levels.hpp"
 #include "mapping/mapping.hpp"
-#include "mapping/score.hpp"
 #include "mapping/search.hpp"
+#include "pattern/pattern.hpp"
 
 namespace nb = nanobind;
 
@@ -327,6 +324,43 @@ std::pair<Index, Index> score(std::vector<Index> dims, std::vector<bool> periodi
   return {result.j_sum, result.j_max};
 }
 
+using rankwise::Pattern;
+
+Pattern find_grid(const Input<Index>& pointer, const Input<std::uint32_t>& peer, const Input<std::uint64_t>& messages,
+                  const Input<std::uint64_t>& bytes) {
+  const rankwise::Traffic traffic{span_of(pointer), span_of(peer), span_of(messages), span_of(bytes)};
+  const nb::gil_scoped_release unlocked;
+  return rankwise::find_pattern(traffic);
+}
+
+using OffsetRow = std::tuple<std::vector<Index>, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+std::vector<OffsetRow> offsets_of(const Pattern& pattern) {
+  std::vector<OffsetRow> rows;
+  for (const rankwise::KeptOffset& kept : pattern.offsets) {
+    const auto ndim = static_cast<std::ptrdiff_t>(pattern.dims.size());
+    rows.emplace_back(std::vector<Index>(kept.offset.begin(), kept.offset.begin() + ndim), kept.pairs, kept.messages,
+                      kept.bytes);
+  }
+  return rows;
+}
+
+void bind_pattern(nb::module_& m) {
+  nb::class_<Pattern>(m, "FoundPattern", "What describes a traffic matrix shortest.")
+      .def_prop_ro(
+          "kind", [](const Pattern& p) { return rankwise::to_string(p.kind); }, "grid, graph or uncertain.")
+      .def_ro("dims", &Pattern::dims)
+      .def_ro("periodic", &Pattern::periodic)
+      .def_prop_ro("offsets", &offsets_of, "Of each offset its coordinates, pairs, messages and bytes.")
+      .def_ro("explained", &Pattern::explained, "The share of bytes that follow the offsets.")
+      .def_ro("bits", &Pattern::bits)
+      .def_ro("noise_bits", &Pattern::noise_bits)
+      .def_ro("cell_of_rank", &Pattern::cell_of_rank, "Row-major.");
+  m.def("find_grid", &find_grid, nb::arg("pointer"), nb::arg("peer"), nb::arg("messages"), nb::arg("bytes"),
+        "Find the grid in a traffic matrix (rows are senders, in compressed form). Raises ValueError on arrays that do "
+        "not fit each other.");
+}
+
 }  // namespace
 
 void bind_mapping(nb::module_& m) {
@@ -415,4 +449,5 @@ void bind_mapping(nb::module_& m) {
         "Return a J_sum that no mapping can fall below, and the kind of argument: isoperimetric, lines, "
         "components or projections. Raises ValueError.");
   m.attr("STEPS_PER_SECOND") = rankwise::steps_per_second;
+  bind_pattern(m);
 }

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "bindings.hpp"
-#include "judged.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/check.hpp"
 #include "schedule/schedule.hpp"
@@ -132,11 +131,9 @@ void bind_schedule(nb::module_& m) {
       .def_ro("id", &ExchangeAlgorithm::id)
       .def_ro("summary", &ExchangeAlgorithm::summary)
       .def_ro("source", &ExchangeAlgorithm::source)
-      .def_ro("costed_as", &ExchangeAlgorithm::costed_as, "The algorithm whose messages it sends.")
       .def_ro("fills_window", &ExchangeAlgorithm::fills_window,
               "By a program's own messages, knowing no more than the grid: what 'auto' may take.")
       .def_ro("needs_nodes", &ExchangeAlgorithm::needs_nodes, "It needs to know which ranks share a node.")
-      .def_ro("by_axis", &ExchangeAlgorithm::by_axis, "It goes axis by axis.")
       .def_ro("has_teams", &ExchangeAlgorithm::has_teams, "Ranks pool their boxes; a round includes the way back.")
       .def_prop_ro(
           "modes", [](const ExchangeAlgorithm& a) { return allowed(a, rankwise::send_mode_ids(), true); },

@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include "mapping/mapping.hpp"
-#include "mapping/score.hpp"
 
 namespace rankwise {
 

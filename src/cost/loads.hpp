@@ -11,7 +11,7 @@
 #include <functional>
 #include <vector>
 
-#include "cost/layout.hpp"
+#include "cost/placement.hpp"
 #include "schedule/replay.hpp"
 
 namespace rankwise {

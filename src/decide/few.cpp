@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "decide/few_nodes.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/teams.hpp"
 

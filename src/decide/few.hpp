@@ -10,7 +10,7 @@
 // which every rank has as many partners as the one in the middle: the same, but for plain sends, which on an open grid
 // all begin with the same partners and take up to twice as long. Small programs are walked by all ranks.
 //
-// What they share with others is counted on the real grid (cost/layout.hpp): messages take the links of the rank whose
+// What they share with others is counted on the real grid (cost/placement.hpp): messages take the links of the rank whose
 // partners are farthest away, and a resource is as busy as that of the busiest node. Against a simulation this is as near as
 // walking all ranks (benchmarks/judge.py).
 #pragma once
@@ -18,7 +18,7 @@
 #include <functional>
 #include <vector>
 
-#include "cost/layout.hpp"
+#include "cost/placement.hpp"
 #include "cost/walk.hpp"
 #include "grid/stencil.hpp"
 
@@ -58,5 +58,13 @@ struct Program {
 // The grid on which partners of an exchange are counted: that of its ranks, a further axis for the members of replicated
 // teams.
 [[nodiscard]] Grid rank_grid(const ExchangeSpec& spec);
+
+// Of exchanges that know nodes the ranks of one node stand for all: their walk, or that of all ranks where nodes are few and
+// their exchange small.
+[[nodiscard]] Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement);
+
+// Of the ranks of the first node, who do what `make` says; of all others only their places count.
+[[nodiscard]] Walk walk_of_node(const NodeMap& map, const Placement& placement, SendMode mode,
+                                const std::function<RankSchedule(Index rank)>& make);
 
 }  // namespace rankwise

@@ -1,4 +1,4 @@
-#include "decide/few_nodes.hpp"
+#include "decide/few.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "decide/few.hpp"
 #include "schedule/algorithms.hpp"
 
 namespace rankwise {

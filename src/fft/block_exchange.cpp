@@ -10,7 +10,7 @@
 #include "exchange/shared_memory.hpp"
 #include "fft/memory.hpp"
 #include "mpi/mpi.hpp"
-#include "schedule/transpose.hpp"
+#include "schedule/programs.hpp"
 
 namespace rankwise {
 

@@ -113,7 +113,7 @@ class NodeExchange {
 // One transpose among the ranks of a communicator: blocks that lie one after the other in one buffer arrive one after
 // the other in another.
 
-// alltoall: MPI_Alltoallv. pairwise: P - 1 steps of one message each way (schedule/transpose.hpp). node_aware: one message from
+// alltoall: MPI_Alltoallv. pairwise: P - 1 steps of one message each way (schedule/programs.hpp). node_aware: one message from
 // node to node (NodeExchange).
 enum class TransposeMethod { alltoall, pairwise, node_aware };
 [[nodiscard]] TransposeMethod parse_transpose_method(const std::string& name);  // throws std::invalid_argument

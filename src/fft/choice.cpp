@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "cart/nodes.hpp"
-#include "decide/fft_judge.hpp"
+#include "decide/judge.hpp"
 #include "fft/library.hpp"
 #include "fft/memory.hpp"
 #include "mpi/mpi.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mapping/mapping.hpp"
+#include "mapping/random.hpp"
 
 namespace rankwise {
 
@@ -62,8 +63,27 @@ struct NodeTree {
 [[nodiscard]] std::int64_t cost_of(const WeightedGraph& graph, const NodeTree& tree, std::span<const NodeId> node_of_vertex);
 
 // Puts vertices, one rank each, on nodes of exactly these sizes so that cost_of is small: recursive multisection
-// (multisect.hpp), then annealing with repaired sizes (graph_search.hpp). The division is made whatever the effort, which
+// and annealing with repaired sizes (graph_search.hpp). The division is made whatever the effort, which
 // is for what follows; a clock counts both. Throws std::invalid_argument where graph and tree do not fit.
 [[nodiscard]] std::vector<NodeId> map_graph(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options);
+
+// A graph of half the size: pairs of vertices bound by heavy edges become one.
+
+inline constexpr WeightedGraph::Vertex no_vertex = -1;
+
+struct Coarser {
+  WeightedGraph graph;
+  std::vector<WeightedGraph::Vertex> of;  // the coarse vertex of each finer one
+};
+
+// No pair holds more than so many ranks or, where part is not empty, vertices of two parts.
+[[nodiscard]] Coarser coarsened(const WeightedGraph& graph, std::int64_t most, std::span<const NodeId> part, Random& random);
+
+// Groups of vertices that talk among themselves only, put onto nodes whole where they fit, and cut where that costs least.
+
+// Fills one node after the other, exactly: each time the whole groups, and the pieces of groups, that cut least in all (a
+// dynamic program over groups and ranks). A piece is what lies nearest to one of those that are bound least to the others. For
+// nodes without levels above them and one rank a vertex. Takes O(vertices * (vertices + 8 * nodes * degree)) time.
+[[nodiscard]] std::vector<NodeId> dealt_in_pieces(const WeightedGraph& graph, const NodeTree& tree);
 
 }  // namespace rankwise

@@ -136,4 +136,29 @@ void fill_node_of_cell(const Mapping& mapping, const NodeSizes& nodes, std::span
 // The new cell of every rank; cell_of_rank has one entry a rank.
 void fill_cell_of_rank(const Mapping& mapping, std::span<Index> cell_of_rank);
 
+// How good a mapping is: the stencil's messages that cross nodes (hunold2020, section II).
+
+struct Score {
+  Index j_sum = 0;  // directed edges between cells of different nodes, each as heavy as its offset's weight
+  Index j_max = 0;  // those that leave the node with most of them
+};
+
+// node_of_cell: one node id (>= 0) a cell, row-major; any assignment, balanced or not. Every cell has one edge an
+// offset, except where the offset leaves an open axis; on a periodic axis it wraps, and an edge that wraps to its own
+// cell counts for nothing. Two offsets that wrap to the same cell are two edges.
+// Takes O(cells * offsets) time, and memory for one row of cells and one number a node.
+// Throws std::invalid_argument where sizes do not fit or a node id is negative or not below the number of cells.
+Score score(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell);
+// Likewise, what leaves each node up to the one with the largest id.
+std::vector<Index> leaving_nodes(const Grid& grid, const Stencil& stencil, std::span<const NodeId> node_of_cell);
+
+// The weight of all edges of the stencil, wherever they lead: the J_sum of a map with one cell a node.
+Index total_edges(const Grid& grid, const Stencil& stencil);
+
+// A mapping that is known cell by cell.
+
+// node_of_cell: the node of every cell, each node as often as it has ranks. The ranks of a node take its cells in
+// row-major order. Holds one Index a rank.
+std::unique_ptr<Mapping> table_mapping(const NodeSizes& nodes, std::span<const NodeId> node_of_cell);
+
 }  // namespace rankwise

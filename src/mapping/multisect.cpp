@@ -1,4 +1,4 @@
-#include "mapping/multisect.hpp"
+#include "mapping/graph_search.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "mapping/coarsen.hpp"
-#include "mapping/graph_search.hpp"
 #include "mapping/parallel.hpp"
 
 namespace rankwise {

@@ -1,6 +1,6 @@
 // Refined: the best of all constructions, improved by a search that keeps the node sizes.
 //
-// Constructions: tubes of thicknesses chosen by a dynamic program (tube_plan.hpp) along every choice of axes, and the
+// Constructions: tubes of thicknesses chosen by a dynamic program (tubes.hpp) along every choice of axes, and the
 // algorithms of hunold2020. Where the grid is too large for the effort to improve anything, the tubes alone remain:
 // they take time and memory that grow like the sides of the grid, and give one rank's cell by a search among the tubes.
 #include <algorithm>
@@ -13,18 +13,12 @@
 #include "mapping/algorithms.hpp"
 #include "mapping/bound.hpp"
 #include "mapping/graph.hpp"
-#include "mapping/graph_improve.hpp"
 #include "mapping/graph_search.hpp"
 #include "mapping/lattice.hpp"
-#include "mapping/multisect.hpp"
-#include "mapping/pieces.hpp"
-#include "mapping/planes.hpp"
+#include "mapping/mapping.hpp"
 #include "mapping/search.hpp"
-#include "mapping/score.hpp"
-#include "mapping/table_mapping.hpp"
 #include "mapping/tiles.hpp"
-#include "mapping/tube_plan.hpp"
-#include "mapping/windows.hpp"
+#include "mapping/tubes.hpp"
 
 namespace rankwise {
 

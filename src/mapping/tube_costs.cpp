@@ -1,4 +1,4 @@
-#include "mapping/tube_costs.hpp"
+#include "mapping/tubes.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "mapping/tube_plan.hpp"
+#include "mapping/tubes.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "mapping/box.hpp"
+#include "mapping/algorithms.hpp"
 
 namespace rankwise {
 

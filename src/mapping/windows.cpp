@@ -1,4 +1,4 @@
-#include "mapping/windows.hpp"
+#include "mapping/search.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "mapping/annealing.hpp"
-#include "mapping/chains.hpp"
 #include "mapping/parallel.hpp"
-#include "mapping/score.hpp"
 
 namespace rankwise {
 

@@ -1,13 +1,52 @@
-// Ranks placed in cells one after the other, each where most of its placed neighbours say.
+// A grid grown from a few ranks: where to begin, and how the others are placed one after the other.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "pattern/layout.hpp"
+#include "pattern/describe.hpp"
+#include "pattern/traffic.hpp"
 
 namespace rankwise {
+
+inline Cell sum(const Cell& a, const Cell& b, int sign = 1) {
+  Cell result;
+  for (std::size_t i = 0; i < a.size(); ++i) result[i] = a[i] + sign * b[i];
+  return result;
+}
+
+// Ranks laid out in cells that are open in all directions, or wrap around along axes whose period is known.
+class CellLayout {
+ public:
+  explicit CellLayout(std::size_t ranks, const Cell& period = {});
+
+  [[nodiscard]] bool has(Rank rank) const { return placed_[rank]; }
+  [[nodiscard]] const Cell& cell(Rank rank) const { return cells_[rank]; }
+  [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
+  [[nodiscard]] std::size_t size() const { return order_.size(); }
+  // In the order in which they were placed.
+  [[nodiscard]] const std::vector<Rank>& placed() const { return order_; }
+  // Who sits there.
+  [[nodiscard]] std::optional<Rank> at(const Cell& cell) const;
+  // The same cell with its coordinates within the periods.
+  [[nodiscard]] Cell wrapped(Cell cell) const;
+  // From a to b by the shorter way.
+  [[nodiscard]] Cell offset(const Cell& a, const Cell& b) const;
+  [[nodiscard]] Cell offset(Rank a, Rank b) const { return offset(cells_[a], cells_[b]); }
+  // The cell must be free and wrapped, the rank not placed.
+  void place(Rank rank, const Cell& cell);
+
+ private:
+  [[nodiscard]] std::size_t slot(const Cell& cell) const;
+
+  Cell period_;
+  std::vector<Cell> cells_;
+  std::vector<bool> placed_;
+  std::vector<Rank> order_;
+  std::vector<Rank> table_;  // rank + 1, by the cell's hash
+};
 
 // The steps that links take from cell to cell: of each kind, and of any.
 struct Steps {
@@ -22,6 +61,7 @@ struct Backbone {
   [[nodiscard]] bool has(Kind kind, int shared) const;
 };
 
+// Ranks placed in cells one after the other, each where most of its placed neighbours say.
 class Growth {
  public:
   // Continues a layout along the links of the backbone, or along all (nullptr).
@@ -62,5 +102,20 @@ class Growth {
 
 // The steps that at least half of the pairs of placed ranks take that could.
 Steps learn_steps(const Links& links, const CellLayout& layout);
+
+// Where to begin: a rank, and which of its neighbours sit beside it along which axis.
+struct Frame {
+  CellLayout layout;  // the rank at 0, its neighbours at plus and minus 1 of each axis
+  Steps steps;        // those of the backbone
+  Backbone backbone;
+};
+
+// Ranks inside rather than at a border: of a high degree that many have.
+std::vector<Rank> seeds(const Links& links, std::size_t most);
+
+// The frames around a seed, the simplest first. On a backbone of nearest neighbours two of them that are in no common
+// square are opposite. Which links are the backbone is not known: every set of up to eight neighbours is tried that weight
+// and the number of shared neighbours tell apart from the others.
+std::vector<Frame> frames(const Links& links, Rank seed, std::size_t most);
 
 }  // namespace rankwise

@@ -5,8 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "pattern/any_numbering.hpp"
-#include "pattern/natural.hpp"
+#include "pattern/numbering.hpp"
 
 namespace rankwise {
 

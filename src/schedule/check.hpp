@@ -25,4 +25,11 @@ namespace rankwise {
 // Both of what make_schedules and make_reduces give.
 [[nodiscard]] std::vector<std::string> check_exchange(const ExchangeSpec& spec);
 
+// What must hold of schedules before anybody can follow them: every rank, slot, place and operation that they name exists.
+
+// What is wrong, one sentence for each rank that is; empty when the schedules (of all ranks) can be followed. slots: how many slots
+// each rank's schedule speaks of; adds: whether what arrives is to be added up.
+[[nodiscard]] std::vector<std::string> find_malformed(const std::vector<RankSchedule>& schedules,
+                                                      const std::vector<std::size_t>& slots, bool adds);
+
 }  // namespace rankwise

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "schedule/algorithms.hpp"
@@ -237,6 +239,90 @@ RankSchedule reversed(const RankSchedule& schedule, SendMode mode) {
     back.steps.push_back(std::move(turned));
   }
   return back;
+}
+
+NodeMap NodeMap::blocked(Index ranks, Index ranks_per_node) {
+  if (ranks_per_node < 1) invalid(std::to_string(ranks_per_node) + " ranks a node are too few: give at least 1");
+  NodeMap map;
+  map.ranks_ = ranks;
+  map.per_node_ = ranks_per_node;
+  return map;
+}
+
+NodeMap NodeMap::of(const std::vector<Index>& node_of_rank) {
+  auto table = std::make_shared<Table>();
+  std::map<Index, Index> number;
+  for (const Index id : node_of_rank) {
+    const auto [known, added] = number.try_emplace(id, static_cast<Index>(table->members.size()));
+    if (added) table->members.emplace_back();
+    table->members[static_cast<std::size_t>(known->second)].push_back(static_cast<Index>(table->node_of_rank.size()));
+    table->node_of_rank.push_back(known->second);
+  }
+  NodeMap map;
+  map.ranks_ = static_cast<Index>(node_of_rank.size());
+  map.table_ = std::move(table);
+  return map;
+}
+
+Index NodeMap::node_of(Index rank) const {
+  return table_ ? table_->node_of_rank[static_cast<std::size_t>(rank)] : rank / per_node_;
+}
+
+Index NodeMap::members(Index node) const {
+  if (table_) return static_cast<Index>(table_->members[static_cast<std::size_t>(node)].size());
+  return std::min(per_node_, ranks_ - node * per_node_);
+}
+
+Index NodeMap::member(Index node, Index i) const {
+  return table_ ? table_->members[static_cast<std::size_t>(node)][static_cast<std::size_t>(i)] : node * per_node_ + i;
+}
+
+namespace {
+
+std::vector<Index> layers(const std::vector<int>& cutoff) {
+  if (cutoff.empty()) invalid("the cutoff has no axis: give the number of layers an axis");
+  for (const int k : cutoff) {
+    if (k < 1) invalid("cutoff " + std::to_string(k) + " is below 1: give at least one layer");
+  }
+  return {cutoff.begin(), cutoff.end()};
+}
+
+}  // namespace
+
+Window::Window(const std::vector<int>& cutoff, Shell shell)
+    : Window(shell == Shell::eighth ? std::vector<Index>(cutoff.size(), 0) : layers(cutoff), layers(cutoff), shell) {}
+
+Window Window::all_pairs(const Grid& grid) {
+  std::vector<Index> upper = grid.dims();
+  for (Index& size : upper) --size;
+  return {std::vector<Index>(upper.size(), 0), upper, Shell::all_pairs};
+}
+
+Window::Window(std::vector<Index> lower, std::vector<Index> upper, Shell shell)
+    : lower_(std::move(lower)), upper_(std::move(upper)), shell_(shell) {
+  constexpr Index limit = Index{1} << 40;
+  for (std::size_t i = 0; i < lower_.size(); ++i) {
+    const Index width = lower_[i] + upper_[i] + 1;
+    if (slots_ > limit / width) invalid("the window has more than 2^40 slots: make the cutoff smaller");
+    slots_ *= width;
+    centre_ = centre_ * width + lower_[i];
+  }
+}
+
+Index Window::slot(const Coords& offset) const {
+  Index slot = 0;
+  for (std::size_t i = 0; i < lower_.size(); ++i) slot = slot * (lower_[i] + upper_[i] + 1) + offset[i] + lower_[i];
+  return slot;
+}
+
+Coords Window::offset(Index slot) const {
+  Coords offset(lower_.size());
+  for (std::size_t i = lower_.size(); i-- > 0;) {
+    const Index width = lower_[i] + upper_[i] + 1;
+    offset[i] = slot % width - lower_[i];
+    slot /= width;
+  }
+  return offset;
 }
 
 }  // namespace rankwise

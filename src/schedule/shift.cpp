@@ -1,3 +1,77 @@
+// Exchanges that go axis by axis: shift, and comb.
+#include <array>
+#include <optional>
+
+#include "schedule/algorithms.hpp"
+
+namespace rankwise {
+
+namespace {
+
+// What the algorithms that go axis by axis share: which slots travel along an axis, and between which ranks.
+class Axis {
+ public:
+  // The part of a rank on one axis. Axes are done from the last to the first, so that what travels is consecutive
+  // slots (but for open borders).
+  Axis(const ExchangeSpec& spec, Index rank, int axis)
+      : spec_(spec), axis_(axis), coords_(spec.grid.coords(rank)), own_(coords_[static_cast<std::size_t>(axis)]) {}
+
+  [[nodiscard]] Index own() const { return own_; }
+  [[nodiscard]] Index length() const { return spec_.grid.dim(axis_); }
+  [[nodiscard]] bool periodic() const { return spec_.grid.periodic(axis_); }
+  [[nodiscard]] Index lower() const { return spec_.window.lower(axis_); }
+  [[nodiscard]] Index upper() const { return spec_.window.upper(axis_); }
+  // The coordinate at an offset; -1 beyond an open border.
+  [[nodiscard]] Index at(Index offset) const { return spec_.grid.shifted(axis_, own_, offset); }
+  [[nodiscard]] Index rank_at(Index coordinate) const;
+  // The slots at offset o on this axis: on later axes all offsets gathered so far (those inside an open border), 0 on
+  // earlier ones. Ranks of one line along the axis mean the same shape.
+  [[nodiscard]] std::vector<SlotRange> slab(Index o) const;
+
+ private:
+  void add_box(int axis, Coords& offset, std::vector<SlotRange>& ranges) const;
+
+  const ExchangeSpec& spec_;
+  int axis_;
+  Coords coords_;
+  Index own_;
+};
+
+Index Axis::rank_at(Index coordinate) const {
+  Coords coords = coords_;
+  coords[static_cast<std::size_t>(axis_)] = coordinate;
+  return spec_.grid.cell(coords);
+}
+
+std::vector<SlotRange> Axis::slab(Index o) const {
+  Coords offset(coords_.size(), 0);
+  offset[static_cast<std::size_t>(axis_)] = o;
+  std::vector<SlotRange> ranges;
+  add_box(axis_ + 1, offset, ranges);
+  return ranges;
+}
+
+void Axis::add_box(int axis, Coords& offset, std::vector<SlotRange>& ranges) const {
+  if (axis == spec_.grid.ndim()) {
+    const Index slot = spec_.window.slot(offset);
+    if (!ranges.empty() && ranges.back().first + ranges.back().count == slot) {
+      ++ranges.back().count;
+    } else {
+      ranges.push_back({slot, 1});
+    }
+    return;
+  }
+  const auto i = static_cast<std::size_t>(axis);
+  for (Index o = -spec_.window.lower(axis); o <= spec_.window.upper(axis); ++o) {
+    if (spec_.grid.shifted(axis, coords_[i], o) < 0) continue;
+    offset[i] = o;
+    add_box(axis + 1, offset, ranges);
+  }
+  offset[i] = 0;
+}
+
+}  // namespace
+
 // Shift (Plimpton 1995, J. Comput. Phys. 117; werner2023 sections 2.2 and 4.2): axis by axis, every block is handed on
 // from neighbour to neighbour, k hops up and k hops down, and each axis forwards all that the axes before it gathered.
 // 2k messages an axis, k for an eighth shell.
@@ -10,13 +84,6 @@
 // Non-blocking and persistent sends have both directions of a hop in flight together. Self-synchronising sends have the
 // whole axis in one step: all receives are posted at once, and each hop's send only comes after the receive of what it
 // forwards.
-#include <array>
-#include <optional>
-
-#include "schedule/algorithms.hpp"
-#include "schedule/axis.hpp"
-
-namespace rankwise {
 
 namespace {
 
@@ -159,5 +226,36 @@ RankSchedule make_shift(const ExchangeSpec& spec, Index rank) {
 }
 
 RankSchedule make_shift_posted(const ExchangeSpec& spec, Index rank) { return by_axis(spec, rank, add_posted); }
+
+// Comb: axis by axis like shift, but on an axis every rank sends what it has gathered straight to each rank of its line
+// within the cutoff, all at once: the bytes of shift with one hop of latency an axis (message combining as in the
+// Cartesian collectives of Träff and Hunold). Blocking modes post all receives of an axis before its first send: a rank
+// that is not further than any other always finds its receivers ready, so that no rank can wait for ever.
+
+RankSchedule make_comb(const ExchangeSpec& spec, Index rank) {
+  RankSchedule schedule;
+  schedule.slots = spec.window.slots();
+  for (int i = spec.grid.ndim(); i-- > 0;) {
+    const Axis axis(spec, rank, i);
+    const std::vector<SlotRange> gathered = axis.slab(0);
+    Step step;
+    std::vector<Op> sends;
+    for (Index o = -axis.lower(); o <= axis.upper(); ++o) {
+      if (o == 0) continue;
+      const Index from = axis.at(o);
+      const Index to = axis.at(-o);
+      if (from == axis.own()) {
+        step.ops.push_back({Op::Kind::copy, rank, i, axis.slab(o), gathered, {}});
+        continue;
+      }
+      if (from >= 0) step.ops.push_back({Op::Kind::recv, axis.rank_at(from), i, axis.slab(o), {}, {}});
+      if (to >= 0) sends.push_back({Op::Kind::send, axis.rank_at(to), i, gathered, {}, {}});
+    }
+    for (Op& send : sends) step.ops.push_back(std::move(send));
+    chain_sends(step, spec.mode);
+    schedule.steps.push_back(std::move(step));
+  }
+  return schedule;
+}
 
 }  // namespace rankwise

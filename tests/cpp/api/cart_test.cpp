@@ -10,7 +10,6 @@
 #include "fixture.hpp"
 #include "mapping/effort.hpp"
 #include "mapping/mapping.hpp"
-#include "mapping/score.hpp"
 
 namespace rankwise_test {
 namespace {

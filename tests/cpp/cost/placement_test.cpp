@@ -3,9 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+
 #include "../refused.hpp"
+#include "../rounds.hpp"
 
 namespace rankwise {
+
 namespace {
 
 using rankwise_test::error_of;
@@ -118,4 +126,220 @@ TEST(Placement, LevelsOfSwitchesLieBetweenNodesOfDifferentUnits) {
 }
 
 }  // namespace
+
+// What is counted of the ranks of nodes, sockets and units of switches, against a count rank by rank.
+
+namespace {
+
+struct Asked {
+  Grid grid;
+  Placement placement;
+  std::vector<Partner> partners;
+  std::vector<Reach> reach;
+  bool members;
+  std::function<Index(Index, const Coords&)> kind_of;
+};
+
+// Below 0 where there is none.
+Index partner_of(const Asked& asked, Index rank, const Partner& partner) {
+  const Coords own = asked.grid.coords(rank);
+  const Index other = asked.grid.cell_beside(own, partner.offset, +1);
+  if (other < 0 || asked.reach.empty()) return other;
+  const Coords its = asked.grid.coords(other);
+  for (std::size_t axis = 0; axis < own.size(); ++axis) {
+    const Index by = its[axis] - own[axis];
+    if (by < -asked.reach[axis].lower || by > asked.reach[axis].upper) return -1;
+  }
+  return other;
+}
+
+// nodes, units: of these only.
+Census counted(const Asked& asked, const std::set<Index>& nodes, const std::vector<std::set<Index>>& units) {
+  const Placement& placement = asked.placement;
+  Census census;
+  census.spans = 3 + placement.levels().size();
+  const std::vector<std::uint32_t> nothing(asked.partners.size() * census.spans, 0);
+  std::map<Index, UnitCounts> of_node;
+  std::map<Index, UnitCounts> of_socket;
+  std::vector<std::map<Index, UnitCounts>> of_unit(placement.levels().size());
+  for (const Index node : nodes) of_node[node] = {UnitCounts::Of::node, 0, nothing};
+  for (std::size_t level = 0; level < units.size(); ++level) {
+    for (const Index unit : units[level]) of_unit[level][unit] = {UnitCounts::Of::level, level, nothing};
+  }
+  std::vector<std::optional<LinkClass>> farthest(asked.partners.size());
+  std::map<Index, std::pair<double, Index>> loneliest;  // of each kind: how far away its partners are, and the rank
+  for (const Index node : nodes) {
+    for (Index rank = 0; rank < placement.ranks(); ++rank) {
+      const Location own = placement[rank];
+      const Index kind = asked.kind_of(rank, asked.grid.coords(rank));
+      if (own.node != node || kind < 0) continue;
+      if (placement.has_sockets()) of_socket.try_emplace(own.socket, UnitCounts{UnitCounts::Of::socket, 0, nothing});
+      double distances = 0;
+      for (std::size_t i = 0; i < asked.partners.size(); ++i) {
+        const Index other = asked.partners[i].kind == kind ? partner_of(asked, rank, asked.partners[i]) : -1;
+        if (other < 0) continue;
+        const Location its = placement[other];
+        const LinkClass link = link_between(own, its);
+        const std::size_t span = link == LinkClass::other_node     ? 2 + placement.levels_between(own.node, its.node)
+                                 : link == LinkClass::other_socket ? 1
+                                                                   : 0;
+        const std::size_t at = i * census.spans + span;
+        ++of_node[node].counts[at];
+        if (placement.has_sockets()) ++of_socket[own.socket].counts[at];
+        farthest[i] = std::max(farthest[i], std::optional(link));
+        distances += std::pow(4096.0, static_cast<double>(link));
+      }
+      auto& most = loneliest.try_emplace(kind, -1.0, -1).first->second;
+      if (distances > most.first) most = {distances, rank};
+    }
+  }
+  for (std::size_t level = 0; level < units.size(); ++level) {
+    for (auto& [unit, counts] : of_unit[level]) {
+      for (Index node = unit * placement.levels()[level]; node < (unit + 1) * placement.levels()[level]; ++node) {
+        if (node >= placement.nodes()) continue;
+        const Census alone = counted(asked, {node}, {});
+        for (const UnitCounts& of : alone.units) {
+          for (std::size_t i = 0; of.of == UnitCounts::Of::node && i < of.counts.size(); ++i) counts.counts[i] += of.counts[i];
+        }
+      }
+    }
+  }
+  std::set<UnitCounts> found;
+  for (const auto& [node, counts] : of_node) found.insert(counts);
+  for (const auto& [socket, counts] : of_socket) found.insert(counts);
+  for (const auto& level : of_unit) {
+    for (const auto& [unit, counts] : level) found.insert(counts);
+  }
+  census.units.assign(found.begin(), found.end());
+  for (std::size_t i = 0; i < asked.partners.size(); ++i) {
+    const Index lonely =
+        asked.members || !loneliest.contains(asked.partners[i].kind) ? -1 : loneliest[asked.partners[i].kind].second;
+    const Index other = lonely < 0 ? -1 : partner_of(asked, lonely, asked.partners[i]);
+    census.links.push_back(other < 0 ? farthest[i] : link_between(placement[lonely], placement[other]));
+  }
+  const auto most = *std::max_element(census.links.begin(), census.links.end());
+  for (auto& link : census.links) link = link ? link : most;
+  return census;
+}
+
+void expect_counted(const Asked& asked, const std::string& what, std::set<Index> nodes = {},
+                    std::vector<std::set<Index>> units = {}) {
+  if (nodes.empty()) {
+    for (Index node = 0; node < asked.placement.nodes(); ++node) nodes.insert(node);
+    for (const Index of : asked.placement.levels()) {
+      units.emplace_back();
+      for (Index unit = 0; unit <= (asked.placement.nodes() - 1) / of; ++unit) units.back().insert(unit);
+    }
+  }
+  const Layout layout(asked.grid, asked.placement);
+  const auto found = layout.census(asked.grid, asked.partners, asked.reach, asked.members, {1}, asked.kind_of);
+  const Census expected = counted(asked, nodes, units);
+  EXPECT_EQ(found->spans, expected.spans) << what;
+  EXPECT_TRUE(found->units == expected.units) << what << ": " << found->units.size() << " units for " << expected.units.size();
+  EXPECT_TRUE(found->links == expected.links) << what;
+}
+
+TEST(Layout, CountsWhatACountRankByRankDoes) {
+  std::mt19937 random(11);
+  const auto pick = [&](Index low, Index high) { return std::uniform_int_distribution<Index>(low, high)(random); };
+  for (int i = 0; i < rankwise_test::rounds(120); ++i) {
+    std::vector<Index> dims;
+    std::vector<bool> periodic;
+    std::vector<Reach> reach;
+    const bool reaches = pick(0, 2) == 0;
+    for (Index axis = pick(1, 3); axis > 0; --axis) {
+      dims.push_back(pick(3, 7));
+      periodic.push_back(pick(0, 1) == 1);
+      if (reaches) reach.push_back({pick(0, 3), pick(1, 3)});
+    }
+    const Grid grid(dims, periodic);
+    const Index ranks = grid.size();
+    const Index kinds = pick(1, 3);
+    std::vector<Partner> partners;
+    for (Index kind = 0; kind < kinds; ++kind) {
+      for (Index n = pick(1, 6); n > 0; --n) {
+        Coords offset(dims.size(), 0);
+        for (Index& along : offset) along = pick(-2, 2);
+        const bool known = std::find(partners.begin(), partners.end(), Partner{kind, offset}) != partners.end();
+        if (known || std::all_of(offset.begin(), offset.end(), [](Index along) { return along == 0; })) continue;
+        partners.push_back({kind, offset});
+        if (offset.back() < 2 && pick(0, 1) == 1) {
+          ++offset.back();
+          const bool is_new = std::find(partners.begin(), partners.end(), Partner{kind, offset}) == partners.end();
+          if (is_new) partners.push_back({kind, offset});
+        }
+      }
+    }
+    std::erase_if(partners, [](const Partner& p) { return std::ranges::all_of(p.offset, [](Index a) { return a == 0; }); });
+    if (partners.empty()) continue;
+    const Index per_node = pick(1, std::min<Index>(ranks, 9));
+    std::vector<std::int32_t> nodes;
+    std::vector<std::int32_t> sockets;
+    for (Index rank = 0; rank < ranks; ++rank) {
+      nodes.push_back(static_cast<std::int32_t>(pick(0, (ranks - 1) / per_node)));
+      sockets.push_back(static_cast<std::int32_t>(2 * nodes.back() + pick(0, 1)));
+    }
+    const Index where = pick(0, 4);
+    Placement placement = where == 0   ? Placement::blocked(ranks, per_node)
+                          : where == 1 ? Placement::blocked(ranks, per_node, pick(1, per_node))
+                          : where == 2 ? Placement::blocked(ranks, per_node, 0, 1)
+                          : where == 3 ? Placement::on_nodes(nodes)
+                                       : Placement::on_nodes(nodes, sockets);
+    if (pick(0, 2) == 0) placement = std::move(placement).with_levels({pick(1, 2), pick(3, 4)});
+    const auto kind_of = [kinds](Index rank, const Coords&) { return rank % (kinds + 1) - (kinds > 1 ? 1 : 0); };
+    const auto alike = [](Index, const Coords&) { return Index{0}; };
+    Asked asked{grid, placement, partners, reach, pick(0, 2) == 2, alike};
+    if (kinds > 1) asked.kind_of = kind_of;
+    expect_counted(asked, std::to_string(i));
+  }
+}
+
+TEST(Layout, OfManyNodesSixteenAreCountedAndOfUnitsFour) {
+  // 4096 ranks with 9 partners are more than 2^15 looks.
+  const Grid grid({64, 64}, {false, false});
+  std::vector<Partner> partners;
+  for (Index down = -1; down <= 1; ++down) {
+    for (Index right = 1; right <= 3; ++right) partners.push_back({0, {down, right}});
+  }
+  const auto alike = [](Index, const Coords&) { return Index{0}; };
+  std::set<Index> nodes;
+  std::set<Index> units;
+  for (Index i = 0; i < 16; ++i) nodes.insert(i * 113 / 15);
+  expect_counted({grid, Placement::blocked(4096, 36), partners, {}, false, alike}, "114 nodes", nodes, {});
+  for (Index i = 0; i < 4; ++i) units.insert(i * 22 / 3);
+  const Placement switched = Placement::blocked(4096, 36).with_levels({5});
+  expect_counted({grid, switched, partners, {}, false, alike}, "levels", nodes, {units});
+  // Of nodes of 9 ranks as many as have 512.
+  nodes.clear();
+  for (Index i = 0; i < 56; ++i) nodes.insert(i * 455 / 55);
+  expect_counted({grid, Placement::blocked(4096, 9), partners, {}, false, alike}, "456 nodes", nodes, {});
+  // Of nodes that are dealt out all.
+  std::vector<std::int32_t> dealt;
+  for (std::int32_t rank = 0; rank < 4096; ++rank) dealt.push_back(rank % 60);
+  expect_counted({grid, Placement::on_nodes(dealt).with_levels({5}), partners, {}, false, alike}, "dealt");
+  // Few looks: all of them.
+  partners.resize(8);
+  expect_counted({grid, Placement::blocked(4096, 36), partners, {}, false, alike}, "few looks");
+}
+
+TEST(Layout, WhatWasCountedIsGivenAgain) {
+  const Grid ring({12}, {true});
+  const Placement placement = Placement::blocked(12, 4);
+  const Layout layout(ring, placement);
+  const auto alike = [](Index, const Coords&) { return Index{0}; };
+  const auto ask = [&](const Grid& grid, Index offset, const std::vector<Reach>& reach, Index label) {
+    return layout.census(grid, {{0, {offset}}}, reach, false, {label}, alike);
+  };
+  const auto first = ask(ring, 1, {}, 1);
+  EXPECT_EQ(ask(ring, 1, {}, 1), first);
+  EXPECT_NE(ask(ring, 2, {}, 1), first);
+  EXPECT_NE(ask(ring, 1, {{1, 1}}, 1), first);
+  EXPECT_NE(ask(ring, 1, {}, 2), first);
+  EXPECT_NE(ask(Grid({12}, {false}), 1, {}, 1), first);
+  EXPECT_EQ(rankwise_test::error_of([&] { (void)Layout(Grid({11}), placement); }),
+            "the placement has 12 ranks, the grid 11: give one location a rank");
+}
+
+}  // namespace
+
 }  // namespace rankwise

@@ -3,7 +3,6 @@
 
 #include "../machine.hpp"
 #include "decide/few.hpp"
-#include "decide/few_nodes.hpp"
 
 namespace rankwise {
 namespace {

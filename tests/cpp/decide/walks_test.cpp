@@ -4,7 +4,6 @@
 #include "../machine.hpp"
 #include "../refused.hpp"
 #include "decide/few.hpp"
-#include "decide/few_nodes.hpp"
 
 namespace rankwise {
 namespace {

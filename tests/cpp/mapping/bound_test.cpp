@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "../rounds.hpp"
-#include "mapping/score.hpp"
+#include "mapping/mapping.hpp"
 #include "problem.hpp"
 #include "random_problem.hpp"
 

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "mapping/graph_search.hpp"
-#include "mapping/multisect.hpp"
-#include "mapping/pieces.hpp"
 #include "mapping/random.hpp"
 
 namespace rankwise {

@@ -10,7 +10,6 @@
 
 #include "mapping/lattice.hpp"
 #include "mapping/mapping.hpp"
-#include "mapping/score.hpp"
 #include "problem.hpp"
 #include "random_problem.hpp"
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "mapping/mapping.hpp"
-#include "mapping/score.hpp"
 
 namespace rankwise {
 

@@ -9,7 +9,6 @@
 
 #include "mapping/bound.hpp"
 #include "mapping/mapping.hpp"
-#include "mapping/score.hpp"
 
 namespace rankwise {
 namespace {

@@ -11,11 +11,10 @@
 
 #include "../rounds.hpp"
 #include "mapping/bound.hpp"
-#include "mapping/chains.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/random.hpp"
-#include "mapping/score.hpp"
-#include "mapping/tube_plan.hpp"
+#include "mapping/search.hpp"
+#include "mapping/tubes.hpp"
 #include "problem.hpp"
 #include "random_problem.hpp"
 

@@ -1,12 +1,12 @@
 // Search by windows: exact sizes, never worse, alike for any number of threads, ended by steps and by the clock.
-#include "mapping/windows.hpp"
+#include "mapping/search.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string_view>
 #include <vector>
 
-#include "mapping/score.hpp"
+#include "mapping/mapping.hpp"
 
 namespace rankwise {
 namespace {

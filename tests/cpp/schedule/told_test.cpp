@@ -5,9 +5,9 @@
 
 #include "../refused.hpp"
 #include "schedule/algorithms.hpp"
-#include "schedule/form.hpp"
+#include "schedule/check.hpp"
 #include "schedule/ingredient.hpp"
-#include "schedule/phased.hpp"
+#include "schedule/programs.hpp"
 
 namespace rankwise {
 namespace {

@@ -1,12 +1,14 @@
-// What the exchanges of a 3-D FFT take on each process grid, by the judge.
+// What the exchanges of a 3-D FFT take on each process grid, and a halo by each of its schedules, by the judge.
 #pragma once
 
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "cost/machine.hpp"
 #include "cost/placement.hpp"
+#include "halo/relay.hpp"
 
 namespace rankwise {
 
@@ -26,10 +28,6 @@ struct FftExchanges {
 // complex_points: of axis 2 of the spectrum.
 [[nodiscard]] std::vector<std::array<Index, 2>> fft_grids(const std::array<Index, 3>& n, Index complex_points, Index ranks);
 
-// The time of the exchanges of a batch; bytes: of a field's array of one rank. Throws std::invalid_argument where the machine
-// lacks a link.
-[[nodiscard]] double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine);
-
 // The groups of a batch whose fields travel together: (how many, fields), whole ones first and then what is left over.
 [[nodiscard]] std::vector<std::pair<Index, Index>> fft_groups(Index batch, Index together);
 // How many fields may travel together: powers of two up to all, while their messages are short. field_bytes: as bytes above.
@@ -38,9 +36,29 @@ struct FftExchanges {
 // the last exchange, of which the first slice waits for nothing; of groups by turns all but the first hide it.
 [[nodiscard]] double fft_hidden(Index groups, Index chunks, Index in_flight);
 
-// Of a whole batch, of each of whose fields the local work takes local_s: the two, less what slices or turns hide of them; within
-// a node nothing is hidden, for messages are copied by the ranks themselves.
+// The time of a whole batch. bytes: of a field's array of one rank; local_s: of a field's local work, without which it is that of
+// the exchanges. The two, less what slices or turns hide of them; within a node nothing is hidden, for messages are copied by the
+// ranks themselves. Throws std::invalid_argument where the machine lacks a link.
 [[nodiscard]] double fft_s(const FftExchanges& way, double bytes, double local_s, const Placement& placement,
                            const Machine& machine);
+
+// What a halo takes, as the ranks of one node see it: they stand for all.
+struct HaloCost {
+  double time_s = 0.0;
+  double low_s = 0.0;  // as of Cost
+  double high_s = 0.0;
+};
+
+// Messages of so many bytes, one step of them after the other, all of a step in flight together. steps: the traffic of one node
+// in each; nothing is passed on. Packing is not part of the time. Throws std::invalid_argument where the machine lacks a link.
+[[nodiscard]] HaloCost cost_of_steps(const std::vector<NodeTraffic>& steps, const Machine& machine);
+// The same by a relay. there: what the other nodes told.
+[[nodiscard]] HaloCost cost_of_relay(RelayKind kind, const NodeTraffic& traffic, const std::vector<NodeOffice>& there,
+                                     const Machine& machine);
+
+// Those that may be the fastest, in the order of their times, at most so many: their low ends do not lie above twice the high end
+// of the fastest. Intervals know how far times of links scatter, not what packing and the MPI's own work add to them; a trial is
+// quick to drop what is much slower.
+[[nodiscard]] std::vector<std::size_t> worth_trying(const std::vector<HaloCost>& costs, std::size_t most);
 
 }  // namespace rankwise

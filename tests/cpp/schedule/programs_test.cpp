@@ -1,5 +1,5 @@
 // The pairwise transpose: every block from its sender to its receiver once, and the two ends of a step agree.
-#include "schedule/transpose.hpp"
+#include "schedule/programs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,12 @@
 
 namespace rankwise {
 namespace {
+
+std::vector<RankSchedule> make_transposes(Index ranks) {
+  std::vector<RankSchedule> schedules;
+  for (Index rank = 0; rank < ranks; ++rank) schedules.push_back(make_transpose(ranks, rank));
+  return schedules;
+}
 
 TEST(Transpose, MovesEveryBlockOnceAndStepsMatch) {
   for (Index ranks = 1; ranks <= 9; ++ranks) {
