@@ -10,10 +10,49 @@
 
 #include "grid/grid.hpp"
 #include "halo/copy.hpp"
-#include "halo/reach.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
+
+// Which stretch of an axis a rank needs from each of the ranks before and behind it, and which it gives to them.
+
+// begin .. end - 1.
+struct Interval {
+  Index begin = 0;
+  Index end = 0;
+  [[nodiscard]] Index length() const { return end - begin; }
+  bool operator==(const Interval&) const = default;
+};
+
+// One axis of one field as a rank sees it: how many elements it owns itself, and how many the ranks at -1, -2 ... (below)
+// and at +1, +2 ... (above) own: as many of them as the widths reach, or as there are up to an open border. overlap: elements
+// that neighbours both own (the points on the face between two boxes of cells: 1), 0 for most fields.
+struct HaloLine {
+  Index extent = 1;
+  std::vector<Index> below;
+  std::vector<Index> above;
+  Index overlap = 0;
+};
+
+// A stretch of an axis between a rank that owns it and a rank that gets it as part of its halo.
+struct HaloReach {
+  Index offset = 0;  // of the owner, in ranks, as the receiver sees it
+  Interval ghost;    // in the receiver's coordinates, its first owned element being 0; only known to the receiver
+  Interval owned;    // in the owner's
+};
+
+// In ascending order of their offsets. Offset 0 is the own stretch.
+struct HaloReaches {
+  std::vector<HaloReach> receives;
+  std::vector<HaloReach> sends;
+};
+
+// lower, upper: the widths of the halo, alike on all ranks. Throws std::invalid_argument where a width is negative, an
+// extent not above the overlap.
+[[nodiscard]] HaloReaches reaches(const HaloLine& line, Index lower, Index upper);
+
+// Whether a width reaches past the ranks that are known so far in this direction.
+[[nodiscard]] bool reaches_further(const std::vector<Index>& known, Index overlap, Index width);
 
 // One array of a rank. Axes beyond those of the grid (components, say) belong to one rank whole and have no halo.
 struct HaloField {
@@ -84,10 +123,5 @@ struct HaloSource {
 
 // In place of their messages, a direct halo reads from these ranks, and is read by those (both ascending).
 void read_from(Halo& halo, const HaloSpec& spec, const std::vector<HaloSource>& sources, const std::vector<Index>& readers);
-
-// The messages of a halo as a schedule: a slot for every message, first those sent, then those received, stage by stage.
-[[nodiscard]] RankSchedule halo_schedule(const Halo& halo);
-// Of each of its slots: bytes.
-[[nodiscard]] std::vector<std::size_t> halo_slot_bytes(const Halo& halo);
 
 }  // namespace rankwise

@@ -61,17 +61,4 @@ struct Relay {
 // Of a member of the node. there: what the other nodes told of themselves, in ascending order.
 [[nodiscard]] Relay make_relay(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there);
 
-// The relays of all ranks, for parcels and their bytes, and the node of each rank (by its lowest rank): what the ranks tell
-// each other is looked up.
-struct RelayPattern {
-  std::vector<Index> node_of_rank;
-  std::vector<Parcel> parcels;
-  std::vector<Index> bytes;  // of each parcel
-};
-[[nodiscard]] std::vector<Relay> make_relays(RelayKind kind, const RelayPattern& pattern);
-
-// What is wrong with the relays of all ranks: as check_delivery, and both ends of a message list the same parcels in the same
-// order.
-[[nodiscard]] std::vector<std::string> check_relays(const RelayPattern& pattern, const std::vector<Relay>& relays);
-
 }  // namespace rankwise

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "../rounds.hpp"
-#include "halo/check.hpp"
+#include "check.hpp"
 
 namespace rankwise {
 namespace {

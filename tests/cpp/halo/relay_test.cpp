@@ -9,6 +9,7 @@
 
 #include "../rounds.hpp"
 #include "../schedule/play.hpp"
+#include "relays.hpp"
 
 namespace rankwise {
 namespace {
