@@ -117,6 +117,16 @@ TEST(Refined, SeesAGridAsAnyGraphWhereThereIsTime) {
   EXPECT_EQ(lower_bound(problem).j_sum, 5568);
 }
 
+TEST(Refined, PutsWholeGroupsOnUnequalNodes) {
+  // Cells that hang together along diagonals or every eighth row: nodes that take whole groups of them send nothing.
+  const MappingProblem problems[] = {problem_of({17, 14}, {44, 17, 41, 24, 45, 2, 18, 36, 4, 7}, "1,-1;-1,1"),
+                                     problem_of({18, 9}, {11, 21, 29, 30, 37, 24, 10}, "8,0;-8,0"),
+                                     problem_of({4, 13}, {13, 13, 13, 13}, "6,6;-6,-6;3,-9;-3,9", {true, false})};
+  for (const MappingProblem& problem : problems) {
+    EXPECT_EQ(score_of(*mapping_algorithm("refined").prepare(problem), problem).j_sum, 0) << problem.grid.dim(0);
+  }
+}
+
 TEST(Refined, MakesTheBusiestNodeFirstWhereAsked) {
   const MappingProblem problem = problem_of({13, 13, 5}, 65, "nearest-neighbor");
   MappingOptions options = steps(4'000'000);
