@@ -138,9 +138,10 @@ consumers: install
 	PYTHON=$(BIN)/python tests/consumer/all_mpis.sh
 
 lint: $(VENV)/.installed-test
-	$(BIN)/python -m ruff check python tests benchmarks docs examples
+	$(BIN)/python -m ruff check python tests benchmarks docs examples tools
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tools/count_lines.py --limit 600
 	$(BIN)/codespell
 
 sanitize: install
