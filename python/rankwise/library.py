@@ -61,7 +61,7 @@ def load_library() -> ctypes.CDLL:
 def _candidates(loaded: set[Path]) -> Iterator[Path]:
     """Yield libraries that may have been built for a loaded MPI: those that were installed, then what compilers make of it."""
     from rankwise.launch.build import build_library
-    from rankwise.launch.mpi import package_folder
+    from rankwise.launch.installed import package_folder
 
     installed = (package_folder() / "lib" / "librankwise_mpich.so", Path(sys.prefix) / "lib" / "librankwise.so")
     yield from (path for path in installed if path.is_file())

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-.venv/bin/python}
-core=$($python -c 'from rankwise.launch.mpi import package_folder; print(package_folder() / "lib" / "librankwise_core.a")')
+core=$($python -c 'from rankwise.launch.installed import package_folder; print(package_folder() / "lib" / "librankwise_core.a")')
 
 try() {  # name, mpicc, mpicxx, mpiexec, the mpicc of another MPI, whether with Fortran
   [ -x "$2" ] || { echo "$1: not here"; return; }

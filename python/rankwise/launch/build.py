@@ -147,7 +147,7 @@ def _default_wrapper() -> Path:
 
 def _installed() -> tuple[Path, Path]:
     """Return the installed sources and the core that was compiled from them. Raises UnusableEnvironmentError."""
-    from rankwise.launch.mpi import package_folder
+    from rankwise.launch.installed import package_folder
 
     sources, core = package_folder() / "kernel_sources", package_folder() / "lib" / "librankwise_core.a"
     if not (sources / "CMakeLists.txt").is_file() or not core.is_file():

