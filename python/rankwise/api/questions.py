@@ -12,8 +12,8 @@ from rankwise.files import require_output
 from rankwise.questions import Options, option
 
 if TYPE_CHECKING:
+    from rankwise.engines.platform import System
     from rankwise.engines.run import Here
-    from rankwise.engines.system import System
     from rankwise.workloads.base import Site
 
 LinkClass = Literal["same-core", "shared-cache", "same-socket", "other-socket", "other-node"]
@@ -107,7 +107,7 @@ class Effort(Options):
 
 def make_system_asked(profile: Path | None, machine: str | None, settings: Sequence[str] | None, hop_latency: str) -> System:
     """Return what is asked to be simulated. Raises InputError."""
-    from rankwise.engines.system import make_system
+    from rankwise.engines.platform import make_system
     from rankwise.machine.description import parse_value, set_figures
     from rankwise.machine.library import load_machine
 

@@ -17,9 +17,9 @@ from statistics import fmean, median
 from typing import Any
 
 from rankwise.decide.choice import Choice, Chooser, Question
+from rankwise.engines.platform import make_system
 from rankwise.engines.run import Here
 from rankwise.engines.session import run_rows, simulate_rows
-from rankwise.engines.system import make_system
 from rankwise.errors import InputError
 from rankwise.machine.profile import open_profile
 from rankwise.machine.trust import Trust

@@ -11,9 +11,9 @@ from rankwise import _core
 from rankwise.engines.fft_lengths import timed
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Placement, Seats, profile_placement
+from rankwise.engines.platform import System, make_system
 from rankwise.engines.run import Here, Runner
 from rankwise.engines.simulate import Simulator, require_simulable
-from rankwise.engines.system import System, make_system
 from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError, RankwiseError
 from rankwise.files import require_folder

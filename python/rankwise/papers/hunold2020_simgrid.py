@@ -16,8 +16,8 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.blocks import Column, Picture, Table
+from rankwise.engines.platform import System
 from rankwise.engines.session import simulate_rows
-from rankwise.engines.system import System
 from rankwise.papers import DATA, printed
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
 from rankwise.progress import tell

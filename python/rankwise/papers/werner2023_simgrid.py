@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.blocks import Column, Table
+from rankwise.engines.platform import system_of_profile
 from rankwise.engines.session import predict_rows, simulate_rows
-from rankwise.engines.system import system_of_profile
 from rankwise.papers.werner2023_study import Published, ping_pong_profile, published_rows
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size

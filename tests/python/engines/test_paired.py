@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from rankwise import _core
-from rankwise.engines.ingredients import Plan
 from rankwise.engines.judge import judge as price
-from rankwise.engines.paired import Judged, Launch, item_of, judge, sum_up, times_of
+from rankwise.engines.paired import Judged, Launch, Plan, item_of, judge, sum_up, times_of
 from rankwise.engines.placement import Placement
 from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
