@@ -62,7 +62,7 @@ def seats_of(above: Sequence[Above], on: Priced | None) -> list[int]:
 
 
 def _switches(topology: str) -> Switches:
-    from rankwise.launch.switches import ask_slurm
+    from rankwise.launch.allocation import ask_slurm
     from rankwise.machine.switches import read_switches
 
     if topology == "slurm":

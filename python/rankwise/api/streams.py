@@ -151,7 +151,7 @@ def slow_nodes(asked: Streams | None = None, samples: Path | None = None) -> Slo
 
     Raises InputError, InterruptedWorkError, RankwiseError and its kinds.
     """
-    from rankwise.launch.switches import leaf_switches
+    from rankwise.launch.allocation import leaf_switches
     from rankwise.measure.all_pairs import judge, load
 
     campaign = load(samples) if samples is not None else campaign_of(asked or Streams())

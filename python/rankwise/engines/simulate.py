@@ -24,9 +24,8 @@ from rankwise.engines.placement import Placement, nodes_of
 from rankwise.engines.platform import Platform
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import write_whole
-from rankwise.launch.paje import read_trace
 from rankwise.launch.process import Child
-from rankwise.launch.smpi import SimGrid, Simulation, run_simulation
+from rankwise.launch.smpi import SimGrid, Simulation, read_trace, run_simulation
 from rankwise.machine.profile import Profile
 from rankwise.measure.samples import SCHEMA, SamplesFile
 from rankwise.observe.timeline import Timeline

@@ -17,7 +17,7 @@ from rankwise import _core
 from rankwise.engines.judge import judged
 from rankwise.engines.model import Model
 from rankwise.errors import InputError
-from rankwise.launch.paje import Trace
+from rankwise.launch.smpi import Trace
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.record import (
     BLOCKING_RECEIVE,

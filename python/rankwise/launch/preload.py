@@ -53,7 +53,7 @@ def require_fit(command: Sequence[str]) -> None:
 
     Only where the program is seen and linked with its MPI; of others the library itself tells at their end.
     """
-    from rankwise.launch.program import WORDS, family_of, launcher_at, mpi_libraries, program_of, require_match
+    from rankwise.launch.command import WORDS, family_of, launcher_at, mpi_libraries, program_of, require_match
 
     program = program_of(command)
     if program is None:

@@ -17,11 +17,11 @@ from pathlib import Path
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import require_output
 from rankwise.launch.build import build_tracer
+from rankwise.launch.command import launcher_at, mpi_libraries, names_mpi, program_of, require_match
 from rankwise.launch.installed import package_folder
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.preload import loading
 from rankwise.launch.process import die_with_parent
-from rankwise.launch.program import launcher_at, mpi_libraries, names_mpi, program_of, require_match
 from rankwise.observe.parts import merged
 from rankwise.observe.record import Record, write_record
 from rankwise.progress import tell

@@ -8,7 +8,7 @@ import pytest
 
 import schemas
 from rankwise.api.streams import StreamTimes
-from rankwise.launch.switches import parse_topology
+from rankwise.launch.allocation import parse_topology
 from rankwise.measure.all_pairs import load
 from synthetic_nodes import Fleet, circle
 

@@ -13,7 +13,7 @@ from rankwise.engines.model import Model
 from rankwise.engines.placement import profile_placement
 from rankwise.engines.timelines import predicted
 from rankwise.errors import InputError
-from rankwise.launch.paje import Call, Message, read_trace
+from rankwise.launch.smpi import Call, Message, read_trace
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table
