@@ -52,9 +52,9 @@ def readers() -> dict[str, Reader]:
     from rankwise.health import history
     from rankwise.machine import cpu_list, hosts, hwloc, switches
     from rankwise.machine.description import load_description
-    from rankwise.mapping.graph_files import read_graph
     from rankwise.mapping.levels import parse_levels
     from rankwise.mapping.reading import read_mapping
+    from rankwise.mapping.traffic import read_graph
     from rankwise.measure import all_pairs
     from rankwise.measure.fitting import fit_table
     from rankwise.measure.imports.profile import read_tables

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.mapping.graph_files import traffic_of
-from rankwise.mapping.traffic import Traffic
+from rankwise.mapping.traffic import Traffic, traffic_of
 from rankwise.observe.pattern import Pattern, find_pattern
 from rankwise.observe.phases import PhasedStep, first_events, phased
 from rankwise.observe.record import BLOCKING_SEND, SEND, Record

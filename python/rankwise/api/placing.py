@@ -356,7 +356,7 @@ def _sizes(asked: Placing) -> tuple[list[int], list[int]]:
     grid, mesh, ranks, nodes, ppn, node_sizes = asked.grid, asked.mesh, asked.ranks, asked.nodes, asked.ppn, asked.node_sizes
     if grid is not None:
         shape = parse_shape(grid, "--grid")
-        from rankwise.mapping.node_sizes import parse_node_sizes
+        from rankwise.mapping.slots import parse_node_sizes
 
         return parse_node_sizes(shape, nodes, ppn, node_sizes), shape
     assert mesh is not None
@@ -378,14 +378,14 @@ def _sizes(asked: Placing) -> tuple[list[int], list[int]]:
                         "with --node-sizes"
                     )
                 nodes, ppn = (ranks // value, ppn) if option == "--nodes" else (nodes, ranks // value)
-    from rankwise.mapping.node_sizes import node_sizes_of
+    from rankwise.mapping.slots import node_sizes_of
 
     return node_sizes_of("--ranks asks for", ranks, nodes, ppn, node_sizes), parse_shape(mesh, "--mesh")
 
 
 def read_traffic(observed: Path | None, graph: Path | None) -> Traffic:
     """Read what a program sent from its record or from a graph. Raises InputError."""
-    from rankwise.mapping.graph_files import read_graph, traffic_of
+    from rankwise.mapping.traffic import read_graph, traffic_of
 
     if observed is None:
         assert graph is not None
@@ -404,7 +404,7 @@ def nodes_asked(
     """
     from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping.formats import default_hosts
-    from rankwise.mapping.node_sizes import node_sizes_of
+    from rankwise.mapping.slots import node_sizes_of
 
     names = None if hosts is None else parse_hosts(hosts)
     if nodes is None and ppn is None and node_sizes is None:

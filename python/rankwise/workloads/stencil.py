@@ -211,7 +211,7 @@ class StencilWorkload(Workload):
         if o.repetitions is not None and not 1 <= o.repetitions <= 100_000:
             raise InputError(f"--repetitions {o.repetitions} is not a number of exchanges: give 1 to 100000")
         if site.node_of_rank is None:
-            from rankwise.mapping.node_sizes import parse_node_sizes
+            from rankwise.mapping.slots import parse_node_sizes
 
             node_sizes = parse_node_sizes(shape, o.nodes, o.ppn, o.node_sizes)
         else:
@@ -231,7 +231,7 @@ class StencilWorkload(Workload):
             return None
         from rankwise.mapping import How, map_grid
         from rankwise.mapping.instantiation import instantiate
-        from rankwise.mapping.node_sizes import parse_node_sizes
+        from rankwise.mapping.slots import parse_node_sizes
 
         o, shape = options, parse_shape(options.grid, "--grid")
         sizes = parse_node_sizes(shape, o.nodes, o.ppn, o.node_sizes)

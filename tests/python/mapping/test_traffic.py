@@ -11,10 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError
-from rankwise.mapping.graph_files import read_graph, traffic_of
 from rankwise.mapping.levels import Above, Inner
 from rankwise.mapping.mapper import StepTime
-from rankwise.mapping.traffic import Search, Traffic, cyclic, place_traffic
+from rankwise.mapping.traffic import Search, Traffic, cyclic, place_traffic, read_graph, traffic_of
 from rankwise.observe.record import Record
 
 Nodes: TypeAlias = NDArray[np.int32]
