@@ -90,8 +90,8 @@ def export(
 ) -> None:
     """Write a record in another program's format."""
     from rankwise.files import write_whole
-    from rankwise.observe.export import FORMATS, exported
     from rankwise.observe.record import read_record
+    from rankwise.observe.timeline import FORMATS, exported
 
     if form not in FORMATS:
         raise InputError(f"--format '{form}' is unknown: take one of {', '.join(FORMATS)}")

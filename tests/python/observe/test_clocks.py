@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.observe.clocks import aligned, host_offsets
+from rankwise.observe.parts import aligned, host_offsets
 from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record
 
 AHEAD_NS = np.array([0, 5_000_000, -70_000_000, 123_456])
