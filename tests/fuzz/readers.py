@@ -50,7 +50,7 @@ PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|arg
 
 def readers() -> dict[str, Reader]:
     from rankwise.health import history
-    from rankwise.machine import cpu_list, hosts, hwloc, switches
+    from rankwise.machine import hosts, hwloc, switches, sysfs
     from rankwise.machine.description import load_description
     from rankwise.mapping.levels import parse_levels
     from rankwise.mapping.reading import read_mapping
@@ -109,7 +109,7 @@ def readers() -> dict[str, Reader]:
         "switches": Reader(switches.read_switches, SWITCHES),
         "levels": Reader(words(parse_levels), [b"switch:4x8,socket:2", b"group:2,node,numa:4,l3:2"], named=False),
         "hosts": Reader(words(hosts.parse_hosts), [b"n[1-3,7],m[001-010]x,login"], named=False),
-        "cpu-list": Reader(words(cpu_list.parse_cpu_list), [b"0-3,8,10-11"], named=False),
+        "cpu-list": Reader(words(sysfs.parse_cpu_list), [b"0-3,8,10-11"], named=False),
         "hwloc": Reader(lambda path: hwloc.parse_xml(path.read_text(errors="replace"), "lstopo"),
                         [path.read_bytes() for path in DATA.glob("machines/one*.xml")], ".xml", False),
         "jobs": Reader(job, _corpus("jobs"), ".json", False),

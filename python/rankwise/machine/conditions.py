@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
-from rankwise.machine.cpu_list import format_cpu_list
 from rankwise.machine.record import MpiFacts, short_version
 from rankwise.machine.snapshot import Snapshot
+from rankwise.machine.sysfs import format_cpu_list
 from rankwise.records import Record, key, record
 
 Severity = Literal["problem", "warning", "info", "ok"]

@@ -19,8 +19,8 @@ from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.placement import require_placement
 from rankwise.machine.profile import OTHER_NODE
+from rankwise.measure.cells import imprecise_cells
 from rankwise.measure.places import Places, moved_to
-from rankwise.measure.precision import imprecise_cells
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns, require_one_machine
 from rankwise.measure.turns import LEAST_LAUNCHES, PATIENCE_S, Progress, Turn, left_of, next_of
 from rankwise.measure.witness import Watch, network_changes

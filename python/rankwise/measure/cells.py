@@ -1,9 +1,12 @@
-"""The cells of a campaign: the times of one message or round, by operation, size and launch."""
+"""The cells of a campaign: the times of one message or round, by operation, size and launch.
+
+When a campaign may stop: every cell's 95 % interval is as narrow as asked.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,7 @@ from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.samples import Campaign
 from rankwise.measure.saturation import uncarried
 from rankwise.models.measured import LEAST_NOISE, Way
-from rankwise.statistics import HISTORY_STEP, Array, Deviations, batches, lag_1, location
+from rankwise.statistics import HISTORY_STEP, Array, Deviations, batches, lag_1, launch_interval, location
 
 SMALLEST_TIME_S = 1e-10
 _NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
@@ -153,3 +156,22 @@ def _way(
         deviations,
         max(LEAST_NOISE, float(np.median(within)) / math.sqrt(count), between),
     )
+
+
+def imprecise_cells(
+    campaign: Campaign, link: str, cells: Collection[tuple[str, int]], statistic: str, precision: float
+) -> set[tuple[str, int]]:
+    """Return those of a link class's cells (operation, size) whose interval
+    reaches farther than ± precision, or that lack one."""
+    by_operation = cells_of(campaign, link, timer_cost_s(campaign))
+    return {
+        (operation, size)
+        for operation, size in cells
+        if half_width(by_operation.get(operation, {}).get(size, {}), statistic) > math.log1p(precision)
+    }
+
+
+def half_width(launches: Mapping[int, Array], statistic: str) -> float:
+    """Return half the 95 % interval of a cell in its logarithm; infinite for a single launch."""
+    found = launch_interval(log_medians(launches, statistic)).half_width if launches else None
+    return math.inf if found is None else found

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.machine.cpu_list import format_cpu_list, parse_cpu_list
+from rankwise.machine.sysfs import format_cpu_list, parse_cpu_list
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rankwise.measure.precision import half_width, imprecise_cells
+from rankwise.measure.cells import half_width, imprecise_cells
 from rankwise.measure.samples import Campaign
 
 

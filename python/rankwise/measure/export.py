@@ -1,4 +1,10 @@
-"""Two hosts joined by one link as a platform that SimGrid reads, with SMPI's factors for the link's segments.
+"""A profile for other programs: CSV, text like OSU's, a platform for SimGrid.
+
+The tables of a profile as CSV; ``rankwise profile import`` reads them back to the last digit.
+
+The send curve of one link as text like osu_latency's, for programs that read that.
+
+Two hosts joined by one link as a platform that SimGrid reads, with SMPI's factors for the link's segments.
 
 SMPI takes a message's time as latency · lat-factor + size / (bandwidth · bw-factor), the factors by size. The platform's
 link has the alpha of the empty message and the beta of the largest, so that a segment's factors are its alpha over that
@@ -7,6 +13,8 @@ alpha and that beta over its own. A factor holds for sizes above its threshold, 
 
 from __future__ import annotations
 
+import csv
+import io
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -15,6 +23,41 @@ from rankwise.errors import InputError
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import Profile
 from rankwise.models.fit import find_lines
+
+COLUMNS = ("link", "sending", "size_bytes", "time_s", "time_lo_s", "time_hi_s", "samples", "statistic")
+
+
+def csv_text(profile: Profile) -> str:
+    """Return all tables of a profile, a row for each size."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name, link in profile.links.items():
+        for sending, curve in {"send": link.send, **link.variants}.items():
+            for point in curve.table:
+                row = point.to_dict()
+                writer.writerow(
+                    [name, sending, *("" if value is None else repr(value) for value in row.values()), curve.statistic]
+                )
+    return stream.getvalue()
+
+
+def osu_text(profile: Profile, link: str) -> str:
+    """Return the table of a link's send curve.
+
+    A median stands under the title that OSU gives to one; everything else under the plain title, and the first line
+    says what it is.
+    """
+    curve = profile.links[link].send
+    title = "P50 Tail Lat(us)" if curve.statistic == "median" else "Avg Latency(us)"
+    # OSU prints two decimals, and six when built with FLOAT_PRECISION=6: two would round a short message's time away.
+    rows = "".join(f"{point.size_bytes:<10}{point.time_s * 1e6:20.6f}\n" for point in curve.table)
+    return (
+        f"# Written by rankwise, not by OSU: {profile.machine.get('hostname', 'a machine')}, {link}, {curve.statistic}\n"
+        "# OSU MPI Latency Test\n# Datatype: MPI_CHAR.\n"
+        f"# {'Size':<8}{title:>20}\n{rows}"
+    )
+
 
 _TABLE_NOISE = 0.05  # relative: lines are not bent for less
 

@@ -7,7 +7,7 @@ from rankwise.machine.profile import Profile
 from rankwise.measure.export import csv_text, osu_text, simgrid_text
 from rankwise.measure.imports import import_profile
 
-DATA = Path(__file__).parents[3] / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 
 @pytest.fixture
