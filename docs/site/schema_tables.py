@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[2] / "python" / "rankwise" / "schemas"
+from rankwise.schemas import names, schema
+
 Schema = dict[str, Any]
-_SHARED = "definitions.json#/$defs/"
+_SHARED = "#/$defs/"
 
 
 def json_schemas() -> str:
     """Return all schemas as MyST."""
-    lines = []
-    for path in sorted(FOLDER.glob("*.json")):
-        schema = json.loads(path.read_text(encoding="utf-8"))
-        if path.stem != "definitions":
-            linked = f"[The schema](../../python/rankwise/schemas/{path.name})."
-            lines += [f"## {path.stem}", "", linked, "", *_table(schema), ""]
+    lines, shared = [], dict[str, Schema]()
+    for name in names():
+        whole = schema(name)
+        lines += [f"## {name}", "", *_table(whole), ""]
+        for defined, below in whole.get("$defs", {}).items():
+            assert shared.setdefault(defined, below) == below, f"two records are called {defined}"
     lines += ["## Shared by several", ""]
-    for name, schema in sorted(json.loads((FOLDER / "definitions.json").read_text(encoding="utf-8"))["$defs"].items()):
-        lines += [f"(definition-{name})=", f"### {name}", "", *_table(schema), ""]
+    for name, below in sorted(shared.items()):
+        lines += [f"({_anchor(name)})=", f"### {name}", "", *_table(below), ""]
     return "\n".join(lines)
 
 
@@ -50,16 +49,23 @@ def _rows(schema: Schema, above: str) -> Iterator[str]:
 
 
 def _kind(schema: Schema) -> str:
-    """Return what a schema allows, in words; null, which any figure may be, is left out."""
+    """Return what a schema allows, in words."""
     if "$ref" in schema:
         name = schema["$ref"].removeprefix(_SHARED)
-        return f"[{name}](#definition-{name})"
+        return f"[{name}](#{_anchor(name)})"
     if "anyOf" in schema:
-        return " or ".join(kind for one in schema["anyOf"] if (kind := _kind(one)) != "null")
+        return " or ".join(map(_kind, schema["anyOf"]))
     kinds = schema.get("type", "anything")
     kinds = [kinds] if isinstance(kinds, str) else kinds
-    words = [f"list of {_kind(schema.get('items') or {})}" if kind == "array" else kind for kind in kinds if kind != "null"]
-    return " or ".join(words) or "null"
+    if "prefixItems" in schema:
+        several = f"list of {', '.join(map(_kind, schema['prefixItems']))}"
+    else:
+        several = f"list of {_kind(schema['items'])}" if schema.get("items") else "list"
+    return " or ".join(several if kind == "array" else kind for kind in kinds)
+
+
+def _anchor(name: str) -> str:
+    return f"definition-{name.replace('.', '-').lower()}"
 
 
 def _escaped(text: str) -> str:

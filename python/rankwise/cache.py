@@ -6,11 +6,10 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from rankwise.errors import RankwiseError
+from rankwise.records import Record, key, record
 
 COMPILER = "compiler"  # a file in a build's folder: the MPI compiler that it was built with
 # By the beginning of a name; all of it can be made again.
@@ -23,18 +22,15 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Kept:
+@record
+class Kept(Record):
     """One entry of the cache: its size in bytes, and for how long nobody has used it."""
 
-    path: Path
-    kind: str
-    about: str
-    size_bytes: int
-    unused_s: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "path": str(self.path)}
+    path: Path = key("where it lies")
+    kind: str = key("of which kind it is")
+    about: str = key("the compiler that it was built with, or the name of its file")
+    size_bytes: int = key("its size")
+    unused_s: float = key("for how long nobody has used it")
 
 
 def cache_folder() -> Path:

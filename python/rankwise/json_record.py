@@ -13,7 +13,7 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
-class Record:
+class JsonObject:
     """A JSON object inside a file: ``where`` is its place, ``mend`` ends every complaint about it."""
 
     value: Mapping[str, Any]
@@ -21,10 +21,10 @@ class Record:
     mend: str
 
     @staticmethod
-    def top(value: Any, where: str, mend: str) -> Record:
+    def top(value: Any, where: str, mend: str) -> JsonObject:
         if not isinstance(value, dict):
             raise InputError(f"{where} is not a JSON object: {mend}")
-        record = Record(value, where, mend)
+        record = JsonObject(value, where, mend)
         schema = value.get("schema", SCHEMA)
         if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
             raise record.complaint("schema", "is not a whole number of at least 1")
@@ -40,7 +40,7 @@ class Record:
             raise self.complaint(key, "is missing")
         return self.value[key]
 
-    def records(self, key: str, empty: bool = False) -> list[Record]:
+    def records(self, key: str, empty: bool = False) -> list[JsonObject]:
         values = self.get(key)
         if not isinstance(values, list) or not (values or empty):
             raise self.complaint(key, "is not a list with entries")
@@ -48,7 +48,7 @@ class Record:
         for i, value in enumerate(values):
             if not isinstance(value, dict):
                 raise self.complaint(f"{key}[{i}]", "is not a JSON object")
-            records.append(Record(value, f"{self.where}: {key}[{i}]", self.mend))
+            records.append(JsonObject(value, f"{self.where}: {key}[{i}]", self.mend))
         return records
 
     def name(self, key: str) -> str:

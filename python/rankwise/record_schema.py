@@ -10,7 +10,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_typeddict
 
-from rankwise.records import Key, Record, kind_of, names_of
+from rankwise.records import Key, Record, kind_of, type_of
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -89,9 +89,9 @@ class _Writer:
         if kind not in self.named:
             before = self.swapped
             schema = self._object(kind)
-            name = kind.__name__ + (f"-{self.suffix}" if self.swapped > before and self.suffix else "")
-            while name in self.definitions:
-                name += "_"
+            name = f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}"
+            name += f"-{self.suffix}" if self.swapped > before and self.suffix else ""
+            assert name not in self.definitions, f"two records are called {name}"
             self.named[kind], self.definitions[name] = name, schema
         elif self.named[kind].endswith(f"-{self.suffix}"):
             self.swapped += 1
@@ -101,36 +101,39 @@ class _Writer:
         about = (kind.__doc__ or "").partition("\n\n")[0]
         told = {"description": " ".join(about.replace("``", "").split())} if about and not about.startswith("dict(") else {}
         if not issubclass(kind, Record):
-            properties, needed = self._typed(kind)
-            return {"type": "object", **told, "required": needed, "properties": properties}
-        properties, required, further = {}, [], {}
+            return {"type": "object", **told, **self._typed(kind)}
+        properties: dict[str, Schema] = {}
+        further: Schema = {}
+        required: list[str] = []
         for name, one in kind.__keys__.items():
             if one.is_name:
                 continue
             inner = self.of(_shape(kind, name, one))
             if not one.inline:
                 called = one.name or name
-                properties[called] = _told(inner, called, one.meaning)
+                if not (one.omit and called in properties):  # of a case that has such a key itself
+                    properties[called] = _told(inner, called, one.meaning)
                 required += [] if one.omit or one.optional else [called]
                 continue
-            whole = self.definitions[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
-            properties |= whole.get("properties", {})
-            required += [] if one.omit or one.optional else whole.get("required", [])
-            further = {name: whole[name] for name in ("additionalProperties",) if name in whole}
-        return {"type": "object", **told, "required": required, "properties": properties, **further}
+            kinds = inner.get("anyOf", [inner])
+            for whole in (self.definitions[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in kinds):
+                properties |= whole.get("properties", {})
+                required += whole.get("required", []) if len(kinds) == 1 else []
+                further |= {name: whole[name] for name in ("additionalProperties",) if name in whole}
+        return {"type": "object", **told, "required": list(dict.fromkeys(required)), "properties": properties, **further}
 
-    def _typed(self, kind: Any) -> tuple[dict[str, Schema], list[str]]:
-        names, properties = names_of(kind.__module__), {}
-        required = []
-        for name, text in kind.__annotations__.items():
-            declared = eval(getattr(text, "__forward_arg__", text), names)  # noqa: S307: of our own sources
+    def _typed(self, kind: Any) -> Schema:
+        properties, required = {}, []
+        for name, declared in kind.__annotations__.items():
+            module = getattr(declared, "__forward_module__", None) or kind.__module__
+            declared = type_of(getattr(declared, "__forward_arg__", declared), module)
             if getattr(get_origin(declared), "_name", "") == "NotRequired":
                 declared = get_args(declared)[0]
             else:
                 required.append(name)
             inner, *words = get_args(declared) if get_origin(declared) is Annotated else (declared,)
             properties[name] = _told(self.of(inner), name, words[0] if words else "")
-        return properties, required
+        return {"required": required, "properties": properties}
 
 
 def _is_object(kind: Any) -> bool:
@@ -138,9 +141,7 @@ def _is_object(kind: Any) -> bool:
 
 
 def _shape(kind: Any, name: str, one: Key) -> Any:
-    shape = kind_of(kind, name) if one.shape is None else one.shape
-    if isinstance(shape, str):
-        shape = eval(shape, names_of(kind.__module__))  # noqa: S307: of our own sources
+    shape = kind_of(kind, name) if one.shape is None else type_of(one.shape, kind.__module__)
     if one.omit and get_origin(shape) in (Union, UnionType):
         return functools.reduce(operator.or_, (inner for inner in get_args(shape) if inner is not NoneType))
     return shape

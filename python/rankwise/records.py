@@ -46,16 +46,16 @@ _KEY = "key"
 @dataclass(frozen=True)
 class Key:
     """What is declared of a key. ``name``: in the JSON, where it is not the field's; ``omit``: left out where there is nothing
-    of it, ``optional``: not in every such document; ``inline``: its own keys stand in its place; ``is_name``: what the object
-    is called in the map in which it stands; ``after``: follows that one in the JSON; ``least``, ``above``, ``most``: bounds;
-    ``kind``: its type, where it is not the field's, ``shape``: that of its JSON, where the schema is to know more of it;
-    ``write``, ``read``: where its JSON is not its value."""
+    of it ("null": where it is null); ``optional``: not in every such document; ``inline``: its own keys stand in its place;
+    ``is_name``: what the object is called in the map in which it stands; ``after``: follows that one in the JSON; ``least``,
+    ``above``, ``most``: bounds; ``kind``: its type, where it is not the field's, ``shape``: that of its JSON, where the schema
+    is to know more of it; ``write``, ``read``: where its JSON is not its value."""
 
     meaning: str
     name: str = ""
     kind: Any = None
     shape: Any = None
-    omit: bool = False
+    omit: bool | Literal["null"] = False
     optional: bool = False
     inline: bool = False
     is_name: bool = False
@@ -68,9 +68,10 @@ class Key:
     get: Callable[[Any], Any] | None = None  # of the record; None: the attribute
 
 
-def key(meaning: str = "", *, default: Any = MISSING, factory: Any = MISSING, compare: bool = True, **more: Any) -> Any:
-    """Declare a field that is a key of the JSON; of an end of an interval (``_lo``, ``_hi``, ``_ci``) the meaning follows."""
-    told: dict[str, Any] = {_KEY: Key(meaning, **more)}
+def key(meaning: str | Key = "", *, default: Any = MISSING, factory: Any = MISSING, compare: bool = True, **more: Any) -> Any:
+    """Declare a field that is a key of the JSON: by its meaning, which of an end of an interval (``_lo``, ``_hi``, ``_ci``)
+    follows from its name, or all at once."""
+    told: dict[str, Any] = {_KEY: Key(meaning, **more) if isinstance(meaning, str) else meaning}
     if factory is not MISSING:
         return field(default_factory=factory, compare=compare, metadata=told)
     return field(default=default, compare=compare, metadata=told)
@@ -128,7 +129,7 @@ class Record:
                 continue
             if one.inline:
                 written |= {} if value is None else _plain(value)
-            elif not one.omit or _is_something(value):
+            elif value is not None if one.omit == "null" else not one.omit or _is_something(value):
                 written[one.name or name] = _plain(value)
         return written
 
@@ -154,7 +155,7 @@ def _in_order(found: Mapping[str, Key]) -> dict[str, Key]:
 
 
 def _is_something(value: Any) -> bool:
-    return value is not None and value is not False and not (hasattr(value, "__len__") and len(value) == 0)
+    return value is not None and not (hasattr(value, "__len__") and len(value) == 0)
 
 
 def _plain(value: Any) -> Any:
@@ -283,7 +284,21 @@ def kind_of(cls: Any, name: str) -> Any:
     if kind is None:
         value = owner.__dict__.get(name)
         kind = value.fget.__annotations__["return"] if isinstance(value, property) else owner.__annotations__[name]
-    return eval(kind, names_of(owner.__module__)) if isinstance(kind, str) else kind  # noqa: S307: of our own sources
+    return type_of(kind, owner.__module__)
+
+
+def type_of(kind: Any, module: str) -> Any:
+    """Return a type that may be given in words: by its name in a module, or by its whole name."""
+    if not isinstance(kind, str):
+        return kind
+    import re
+    from importlib import import_module
+
+    import rankwise
+
+    for whole in re.findall(r"\b(rankwise(?:\.[a-z_]\w*)+)\.[A-Z]", kind):
+        import_module(whole)
+    return eval(kind, {**names_of(module), "rankwise": rankwise})  # noqa: S307: of our own sources
 
 
 @cache

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.distributions import f_quantile, t_quantile
+from rankwise.records import Interval, Record, key, record
 
 Array = NDArray[np.float64]
 
@@ -248,15 +248,15 @@ def median_interval_95(samples: Array) -> tuple[float, float]:
     return float(ordered[low]), float(ordered[high])
 
 
-@dataclass(frozen=True)
-class Summary:
+@record
+class Summary(Record):
     """Mean and median of repetitions, each with a 95 % interval (Student's; by order statistics)."""
 
-    mean_s: float
-    mean_ci_s: tuple[float, float]
-    median_s: float
-    median_ci_s: tuple[float, float]
-    repetitions: int
+    mean_s: float = key("mean")
+    mean_ci_s: Interval = key()
+    median_s: float = key("median")
+    median_ci_s: Interval = key()
+    repetitions: int = key("number of samples")
 
     @classmethod
     def of(cls, times_s: Array) -> Summary:
@@ -266,15 +266,6 @@ class Summary:
         mean = float(times_s.mean())
         half = float(stdtrit(n - 1, 0.975) * times_s.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
         return cls(mean, (mean - half, mean + half), float(np.median(times_s)), median_interval_95(times_s), n)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "mean_s": self.mean_s,
-            "mean_ci_s": list(self.mean_ci_s),
-            "median_s": self.median_s,
-            "median_ci_s": list(self.median_ci_s),
-            "repetitions": self.repetitions,
-        }
 
 
 def is_outlier(times_s: Array) -> NDArray[np.bool_]:

@@ -171,8 +171,9 @@ def test_a_schema_tells_meaning_unit_and_what_may_be_null() -> None:
     assert schema["required"] == [
         "kind", "of", "size_bytes", "time_s", "ci", "flags", "pair", "named", "called", "doubled_s", "many",
     ]  # fmt: skip
-    assert schema["$defs"]["Named"]["required"] == ["points"]
-    assert schema["$defs"]["Named"]["properties"]["first"] == {"$ref": "#/$defs/Point", "description": "the first of them"}
+    assert schema["$defs"]["test_records.Named"]["required"] == ["points"]
+    first = schema["$defs"]["test_records.Named"]["properties"]["first"]
+    assert first == {"$ref": "#/$defs/test_records.Point", "description": "the first of them"}
     assert schema_of(Plain, "plain") == {
         "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "plain", "type": "object",
         "description": "A plain object.", "required": ["size_bytes"],

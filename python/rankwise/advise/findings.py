@@ -12,7 +12,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from rankwise.mapping.levels import between
 from rankwise.mapping.mapper import LEAST_GAIN, Mappings, MapResult, StepTime, hardly_better, quicker
 from rankwise.mapping.traffic import OBSERVED, Search, place_traffic, unchosen
 from rankwise.observe.phases import PhasedStep
+from rankwise.records import Record, computed, key, record
 from rankwise.units import format_time, format_volume
 from rankwise.workloads.base import Program
 
@@ -162,20 +163,20 @@ _TOLD = 0.005  # as a share of what is sent: less would be told as 0 %
 _LEAST_WAITING = 0.05  # share of all time below which waiting is nobody's fault
 
 
-@dataclass(frozen=True)
-class Finding:
+@record
+class Finding(Record):
     """Something to change: seconds of a step (or run) that it gains with their interval, None where no time is known.
 
     ``command``: what does it or shows more, in the user's words.
     """
 
-    kind: str
-    what: str
-    why: str
-    gain_s: float | None
-    gain_lo_s: float | None
-    gain_hi_s: float | None
-    command: str
+    kind: str = key("of which kind it is")
+    what: str = key("what is to be done")
+    why: str = key("the cause")
+    gain_s: float | None = key("gain of a step; null: nothing is known of the machine")
+    gain_lo_s: float | None = key()
+    gain_hi_s: float | None = key()
+    command: str = key("a whole command")
 
     def ratio(self, time_s: float) -> tuple[float, float, float] | None:
         """Return how many times as fast a step of so long becomes, with the interval."""
@@ -185,13 +186,9 @@ class Finding:
         now, low, high = (time_s / max(time_s - gain, 1e-3 * time_s) for gain in ends)
         return now, low, high
 
-    def to_dict(self, time_s: float) -> dict[str, Any]:
-        keys = ("kind", "what", "why", "gain_s", "gain_lo_s", "gain_hi_s", "command")
-        return {key: getattr(self, key) for key in keys} | {"ratio": self.ratio(time_s)}
 
-
-@dataclass(frozen=True)
-class Headroom:
+@record
+class Headroom(Record):
     """Bytes between nodes and seconds of a step's messages: as observed, the best and the worst placement known, and the floor.
 
     The floor is proven: no placement sends less, none takes less by the judge. ``to_best_s`` and ``to_floor_s``: seconds of a
@@ -199,21 +196,18 @@ class Headroom:
     time is known.
     """
 
-    now_bytes: int
-    best_bytes: int
-    worst_bytes: int
-    floor_bytes: int
-    floor_by: str
-    now_s: float | None = None
-    best_s: float | None = None
-    worst_s: float | None = None
-    floor_s: float | None = None
-    floor_s_by: str = ""
-    to_best_s: tuple[float, float, float] | None = None
-    to_floor_s: tuple[float, float, float] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(self.__dict__)
+    now_bytes: int = key("bytes between nodes of the present placement")
+    best_bytes: int = key("those of the best placement found")
+    worst_bytes: int = key("those of the worst placement")
+    floor_bytes: int = key("what no placement falls below")
+    floor_by: str = key("how that is known")
+    now_s: float | None = key("time of the present placement; null: nothing is known of the machine", default=None)
+    best_s: float | None = key("time of the best placement found", default=None)
+    worst_s: float | None = key("time of the worst placement", default=None)
+    floor_s: float | None = key("time that no placement falls below", default=None)
+    floor_s_by: str = key("how that is known", default="")
+    to_best_s: tuple[float, float, float] | None = key("from now to the best, and its 95 % interval", default=None)
+    to_floor_s: tuple[float, float, float] | None = key("from now to the floor, and its 95 % interval", default=None)
 
     def words(self, per: str, seconds: bool = True) -> str:
         """Return how far there is to go, in seconds where they are known and wanted."""
@@ -234,17 +228,56 @@ def _seconds_in_words(gain: tuple[float, float, float]) -> str:
     return f"{format_time(gain[0])} ({format_time(gain[1])} to {format_time(gain[2])})"
 
 
-@dataclass(frozen=True)
-class Advice:
+@record
+class Found(Record):
+    """A finding as JSON has it: beside the time of a step."""
+
+    finding: Finding = key("the finding", inline=True)
+    ratio: tuple[float, float, float] | None = key("how many times as fast a step is then, and its 95 % interval")
+
+
+class Shares(TypedDict):
+    """Shares of the ranks' time."""
+
+    computing: Annotated[float | None, "outside MPI"]
+    moving: Annotated[float | None, "moving data in MPI"]
+    waiting: Annotated[float | None, "waiting in MPI; null: cannot be told"]
+
+
+@record
+class Advice(Record):
     """All that is advised: the best first; ``nothing``: what was looked at and gains nothing, in words."""
 
     evidence: Evidence
-    findings: tuple[Finding, ...]
-    nothing: tuple[str, ...]
-    headroom: Headroom
+    findings: tuple[Finding, ...] = key(
+        "what to change, the best first", shape="tuple[Found, ...]", get=lambda of: [of.found(one) for one in of.findings]
+    )
+    nothing: tuple[str, ...] = key("what was looked at and gains nothing", name="nothing_to_gain")
+    headroom: Headroom = key("the present placement, the best and the worst")
     mappings: Mappings
-    notes: tuple[str, ...] = ()
+    per = computed("what times are of: step or run", str, lambda of: of.evidence.per)
+    time_s = computed("time of that", "float | None", lambda of: of.evidence.time_s)
+    shares = computed("shares of the time", Shares, lambda of: of.shares_of_time())
+    pattern = computed("who sends to whom", "rankwise.observe.pattern.Pattern", lambda of: of.evidence.pattern)
+    step = computed(
+        "the step that repeats; null: none was found", "rankwise.observe.steps.StepRecord | None",
+        lambda of: of.evidence.steps and of.evidence.steps.to_dict(),
+    )
+    placement = computed("node of each rank", "list[int] | None", lambda of: of.mappings.best.node_of_cell)
+    notes: tuple[str, ...] = key(
+        "what weakens the figures, in words", default=(), get=lambda of: [*of.notes, *of.evidence.notes], after="placement"
+    )
     poor: bool = False  # the profile, so that seconds are leads only
+
+    def found(self, finding: Finding) -> Found:
+        return Found(finding, finding.ratio(self.evidence.time_s))
+
+    def shares_of_time(self) -> Shares:
+        shares = self.evidence.shares
+        return {
+            "computing": shares.share(shares.computing_s), "moving": shares.share(shares.moving_s),
+            "waiting": shares.share(shares.waiting_s) if shares.split else None,
+        }  # fmt: skip
 
     @property
     def headline(self) -> str:
@@ -262,24 +295,6 @@ class Advice:
         return best.what + (
             f": a {self.evidence.per} {gain_in_words(best, self.evidence)}." if best.gain_s is not None else "."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        evidence, shares = self.evidence, self.evidence.shares
-        return {
-            "findings": [finding.to_dict(evidence.time_s) for finding in self.findings],
-            "nothing_to_gain": list(self.nothing),
-            "headroom": self.headroom.to_dict(),
-            "per": evidence.per,
-            "time_s": evidence.time_s,
-            "shares": {
-                "computing": shares.share(shares.computing_s), "moving": shares.share(shares.moving_s),
-                "waiting": shares.share(shares.waiting_s) if shares.split else None,
-            },
-            "pattern": evidence.pattern.to_dict(),
-            "step": None if evidence.steps is None else evidence.steps.to_dict(),
-            "placement": self.mappings.best.node_of_cell.tolist() if self.mappings.best.node_of_cell is not None else None,
-            "notes": [*self.notes, *evidence.notes],
-        }  # fmt: skip
 
 
 def gain_in_words(finding: Finding, evidence: Evidence) -> str:

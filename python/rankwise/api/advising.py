@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
 from rankwise.api.placing import nodes_asked, read_traffic
 from rankwise.api.questions import writable
-from rankwise.api.results import Result, trust_record
+from rankwise.api.results import TRUST, Result
 from rankwise.blocks import Block, Lines, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
+from rankwise.records import key, record
 from rankwise.units import format_count, format_number, format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
@@ -38,20 +39,17 @@ class Target(Options):
     topology: str | None = option(None, TOPOLOGY)
 
 
-@dataclass(frozen=True)
+@record
 class Advised(Result):
     """What was found: ``advice`` has all of it. ``path``: the record; ``exit_code``: of the program where it was run."""
 
-    advice: Advice
-    hosts: Sequence[str]
+    advice: Advice = key("what was found", inline=True)
+    hosts: Sequence[str] = key("names of the hosts")
     path: Path
-    profile: Profile | None
+    profile: Profile | None = key(TRUST)
     exit_code: int = 0
 
     _rows: ClassVar[str] = "findings"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**self.advice.to_dict(), "hosts": list(self.hosts), **trust_record(self.profile)}
 
     def blocks(self) -> Iterator[Block]:
         yield from labelled("note", (*self.advice.notes, *self.advice.evidence.notes))
@@ -180,8 +178,10 @@ class Tried(Result):
     def to_dict(self) -> dict[str, Any]:
         if self.trial is not None and self.judgement is not None:
             return self.trial.to_dict(self.judgement)
-        ratio = dict.fromkeys(("ratio", "ratio_lo", "ratio_hi"))
-        return {**ratio, "pairs": 0, "verdict": "no gain", "link_bytes": [], "why": self.why}
+        return {
+            "ratio": None, "ratio_lo": None, "ratio_hi": None, "pairs": 0, "verdict": "no gain", "link_bytes": [],
+            "why": self.why,
+        }  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
         return list(self.to_dict().get("placements", []))

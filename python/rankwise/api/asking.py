@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
-from rankwise.api.results import Plot, Result, sentence, trust_record
+from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.api.rows import choice_blocks, line, notes_of, row_table, validation_blocks
 from rankwise.api.timelines import TimelinePlot, plotted
 from rankwise.blocks import Block, Sentence
@@ -18,6 +17,7 @@ from rankwise.errors import InputError
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.progress import tell
 from rankwise.questions import Options
+from rankwise.records import key, record
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Aside, Row, Site, Workload, require_known
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from rankwise.observe.timeline import Timeline
 
 
-@dataclass(frozen=True)
+@record
 class Times(Result):
     """An engine's answers, a row each case; ``profile``: what they come from, where they come from one. ``aside``: what was
     asked for instead of rows."""
 
     workload: Workload
-    rows: Sequence[Row]
-    profile: Profile | None = None
+    rows: Sequence[Row] = key("one entry a case")
+    profile: Profile | None = key(TRUST, default=None)
     aside: Aside | None = None
     trace: Callable[[Row], Timeline] | None = None
 
@@ -52,7 +52,7 @@ class Times(Result):
     def to_dict(self) -> dict[str, Any]:
         if self.aside is not None:
             return self.aside.record
-        return {"rows": [row.to_dict() for row in self.rows], **trust_record(self.profile)}
+        return super().to_dict()
 
     def records(self) -> list[dict[str, Any]]:
         if self.aside is not None:
@@ -95,18 +95,12 @@ class Times(Result):
         return Plot(beside_picture(drawn, self.conclusion), [self.conclusion])
 
 
-@dataclass(frozen=True)
+@record
 class Validated(Result):
     """Predictions beside what they were held against; ``validation`` has all of it."""
 
     workload: Workload
-    validation: Validation
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.validation.to_dict()
-
-    def records(self) -> list[dict[str, Any]]:
-        return [comparison.to_dict() for comparison in self.validation.comparisons]
+    validation: Validation = key("all of it", inline=True)
 
     @property
     def wrong(self) -> int:
@@ -126,23 +120,18 @@ class Validated(Result):
         return Plot(exchange_picture(group, "exchange"), [self.conclusion])
 
 
-@dataclass(frozen=True)
+@record
 class Chosen(Result):
     """Which exchange is fastest, why, and where another one takes over: ``choice`` has all of it."""
 
-    choice: Choice
+    _rows: ClassVar[str] = "candidates"
+    choice: Choice = key("all of it", inline=True)
     chooser: Chooser
 
     @property
     def best(self) -> Any:
         """The fastest candidate."""
         return self.choice.best
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.choice.to_dict()
-
-    def records(self) -> list[dict[str, Any]]:
-        return [candidate.to_dict() for candidate in self.choice.candidates]
 
     @property
     def conclusion(self) -> str:
@@ -161,24 +150,19 @@ class Chosen(Result):
         return Plot(tradeoff_picture(winners, question), [self.conclusion])
 
 
-@dataclass(frozen=True)
+@record
 class Ranked(Result):
     """The candidates of one question of another workload, the fastest first: ``ranking`` has all of it."""
 
+    _rows: ClassVar[str] = "candidates"
     workload: Workload
-    ranking: Ranking
-    profile: Profile
+    ranking: Ranking = key("all of it", inline=True)
+    profile: Profile = key(TRUST)
 
     @property
     def best(self) -> Row:
         """The fastest candidate."""
         return self.ranking.best
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**self.ranking.to_dict(), **trust_record(self.profile)}
-
-    def records(self) -> list[dict[str, Any]]:
-        return [row.to_dict() for row in self.ranking.rows]
 
     @property
     def conclusion(self) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from rankwise.api.links import inverse_bandwidth
 from rankwise.api.results import Result, sentence
 from rankwise.blocks import Block, Column, Sentence, Table, labelled
 from rankwise.errors import InputError
+from rankwise.records import computed, key, record, told
 from rankwise.units import format_ends, format_size, format_time, parse_share
 
 if TYPE_CHECKING:
@@ -20,32 +20,30 @@ if TYPE_CHECKING:
     from rankwise.report.before_after import History
 
 
-@dataclass(frozen=True)
+@record
 class Compared(Result):
     """How many times as long B takes as A: ``found`` has all of it,
     ``tolerance`` is the share that still counts as the same."""
 
-    a: Path
-    b: Path
-    tolerance: float
+    _rows: ClassVar[str] = "comparisons"
+    a: Path = key("path of profile A")
+    b: Path = key("path of profile B")
+    tolerance: float = key("share that counts as the same")
+    slower = computed("whether B is slower for certain", bool, lambda of: of.outcome == "slower", after="outcome")
     found: Found
+    notes = computed("what weakens the figures, in words", list[str], lambda of: of.found.notes)
+    comparisons = computed(
+        "figures in both, one by one", "list[rankwise.machine.compare.Comparison]", lambda of: of.found.comparisons
+    )
 
     @property
+    @told("slower, faster, same, unclear or unusable", after="verdict")
     def outcome(self) -> str:
         """``slower``, ``faster``, ``same``, ``unclear`` or ``unusable``."""
         return self.found.outcome
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "a": str(self.a), "b": str(self.b), "tolerance": self.tolerance, "verdict": self.verdict,
-            "outcome": self.outcome, "slower": self.outcome == "slower", "notes": self.found.notes,
-            "comparisons": self.records(),
-        }  # fmt: skip
-
-    def records(self) -> list[dict[str, Any]]:
-        return [comparison.to_dict() for comparison in self.found.comparisons]
-
     @property
+    @told("what was found, in a sentence", after="tolerance")
     def verdict(self) -> str:
         """What was found, in words."""
         from rankwise.machine.compare import in_words
@@ -106,19 +104,14 @@ def compare(a: Path | str, b: Path | str, tolerance: float | str = 0.1) -> Compa
     return Compared(a, b, share, compared(Profile.load(a), Profile.load(b), share))
 
 
-@dataclass(frozen=True)
+@record
 class BeforeAfter(Result):
     """Profiles of one machine, the oldest first; the last is held against the first."""
 
-    history: History
-
-    def to_dict(self) -> dict[str, Any]:
-        from rankwise.report.before_after import record
-
-        return record(self.history)
-
-    def records(self) -> list[dict[str, Any]]:
-        return [comparison.to_dict() for comparison in self.history.compared().comparisons]
+    _rows: ClassVar[str] = "comparisons"
+    history: History = key(
+        "all of it", inline=True, kind="rankwise.report.before_after.Profiles", write=lambda history: history.figures()
+    )
 
     @property
     def conclusion(self) -> str:

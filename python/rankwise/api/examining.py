@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Listing, Sentence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class Examined(Result):
     """The machine, its MPI (None: there is none), and what was found, the gravest first."""
 
+    _rows: ClassVar[str] = "findings"
     topology: Topology
     machine = computed("the machine", "Hardware", lambda of: _hardware(of.topology))
     mpi: Mpi | None = key("its MPI; null: there is none", shape="MpiFound | None", write=lambda mpi: mpi and _mpi_found(mpi))
@@ -32,9 +33,6 @@ class Examined(Result):
     def usable(self) -> bool:
         """Whether ranks can be started and timed here."""
         return all(finding.severity != "problem" for finding in self.findings)
-
-    def records(self) -> list[dict[str, Any]]:
-        return [finding.to_dict() for finding in self.findings]
 
     def blocks(self) -> Iterator[Block]:
         yield Sentence(verdict(self.findings))

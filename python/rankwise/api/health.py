@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict
 
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Lines, Sentence, Table
@@ -13,6 +13,7 @@ from rankwise.errors import InputError
 from rankwise.files import require_output
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
+from rankwise.records import computed, key, record
 from rankwise.units import parse_seconds, parse_share
 
 if TYPE_CHECKING:
@@ -69,27 +70,38 @@ class Watch(Options):
     links: str | None = option(None, "Link classes to watch. Default: all there are.")
 
 
-@dataclass(frozen=True)
+class SessionInBrief(TypedDict):
+    """A session of a history."""
+
+    at: Annotated[str, "when, UTC"]
+    verdict: Annotated[str, "what was found, in a word"]
+    over: Annotated[list[str], "figures beyond their limits"]
+    accepted: Annotated[bool, "whether it was accepted as the usual"]
+    launches: Annotated[int, "launches of the ranks"]
+    value: Annotated[dict[str, float], "figures by name, in SI units"]
+
+
+@record
 class Health(Result):
     """The last session of a machine beside those before it; ``trend``: with those in its JSON."""
 
-    by: Judging
+    by: Judging = key("path of the history", name="history", kind=str, write=lambda by: str(by.history))
     sessions: Sequence[Session]
-    found: Judgement
-    changes: Sequence[Change]
-    trend: bool = False
+    at = computed("when the last session was, UTC", str, lambda of: of.last.at)
+    key_of = computed("which sessions are compared with each other", Mapping[str, str], lambda of: of.last.key, name="key")
+    found: Judgement = key("the judgement", inline=True)
+    accepted = computed("whether it was accepted as the usual", bool, lambda of: bool(of.last.accepted))
+    changes: Sequence[Change] = key("what changed in the history")
+    trend: bool = key(
+        "by session", default=False, omit=True, kind="list[SessionInBrief] | None",
+        get=lambda of: [_in_brief(session) for session in of.sessions] if of.trend else None,
+    )
 
     _rows: ClassVar[str] = "figures"
 
     @property
     def last(self) -> Session:
         return self.sessions[-1]
-
-    def to_dict(self) -> dict[str, Any]:
-        last = self.last
-        past = {"trend": [_in_brief(session) for session in self.sessions]} if self.trend else {}
-        head = {"history": str(self.by.history), "at": last.at, "key": last.key, **self.found.to_dict()}
-        return {**head, "accepted": bool(last.accepted), "changes": [change.to_dict() for change in self.changes], **past}
 
     def blocks(self) -> Iterator[Block]:
         from rankwise.health import words
@@ -227,9 +239,10 @@ def _keep(history: Path, session: Session, rules: Rules) -> list[Session]:
     return [*before, judged]
 
 
-def _in_brief(session: Session) -> dict[str, object]:
+def _in_brief(session: Session) -> SessionInBrief:
     from math import exp
 
-    value = {figure: exp(log) for figure, log in session.value.items()}
-    brief = {"at": session.at, "verdict": session.verdict, "over": list(session.over), "accepted": bool(session.accepted)}
-    return {**brief, "launches": len(session.launches), "value": value}
+    return {
+        "at": session.at, "verdict": session.verdict, "over": list(session.over), "accepted": bool(session.accepted),
+        "launches": len(session.launches), "value": {figure: exp(log) for figure, log in session.value.items()},
+    }  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +11,23 @@ from rankwise import cache
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.errors import InputError
+from rankwise.records import computed, key, record, told
 from rankwise.units import format_size, format_volume
 
 if TYPE_CHECKING:
     from rankwise.engines.ledger import Held
 
 
-@dataclass(frozen=True)
+@record
 class Ledger(Result):
     """How predictions held: ``groups`` by what they are grouped by, of all together first."""
 
-    path: Path
-    groups: Mapping[str, Sequence[Held]]
-    damaged: Sequence[int] = ()  # lines that are no records
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"schema": 1, "ledger": str(self.path), "damaged_lines": list(self.damaged), "groups": self.records()}
+    schema = computed("version of this document", int, lambda of: 1)
+    path: Path = key("path of the ledger", name="ledger")
+    groups: Mapping[str, Sequence[Held]] = key(
+        "how predictions held, of all together first", kind="list[Held]", get=lambda of: of.records(), after="damaged"
+    )
+    damaged: Sequence[int] = key("numbers of lines that are no records and were left out", default=(), name="damaged_lines")
 
     def records(self) -> list[dict[str, Any]]:
         return [one.to_dict() for ones in self.groups.values() for one in ones]
@@ -82,22 +82,19 @@ def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mo
     return Ledger(Path(named), {name: held(pairs, name) for name in by}, tuple(damaged))
 
 
-@dataclass(frozen=True)
+@record
 class Cached(Result):
     """What lies in the cache, or lay there before it was ``cleared``."""
 
-    entries: Sequence[cache.Kept]
-    cleared: bool
+    schema = computed("version of this document", int, lambda of: 1)
+    folder = computed("the folder in which it lies", Path, lambda of: cache.cache_folder(), name="cache")
+    entries: Sequence[cache.Kept] = key("what lies there, the largest first", after="size_bytes")
+    cleared: bool = key("whether all of it was removed", after="folder")
 
     @property
+    @told("size of all of it", after="cleared")
     def size_bytes(self) -> int:
         return sum(entry.size_bytes for entry in self.entries)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema": 1, "cache": str(cache.cache_folder()), "cleared": self.cleared, "size_bytes": self.size_bytes,
-            "entries": [entry.to_dict() for entry in self.entries],
-        }  # fmt: skip
 
     def blocks(self) -> Iterator[Block]:
         entries = f"{len(self.entries)} entr{'y' if len(self.entries) == 1 else 'ies'} of {format_volume(self.size_bytes)}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Listing, Sentence, Table, labelled
 from rankwise.machine.derived import CLOSE, Finding, check_all
 from rankwise.machine.description import QUANTITIES, Description, format_quantity
 from rankwise.machine.library import all_machines, load_machine
+from rankwise.records import computed, key, record
 from rankwise.units import format_span
 
 # What a prediction may need of a machine.
@@ -38,13 +39,11 @@ _COLUMNS: Sequence[Column[Description]] = (
 class Machines(Result):
     """All machines that are described."""
 
-    descriptions: Sequence[Description]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"machines": self.records()}
-
-    def records(self) -> list[dict[str, Any]]:
-        return [machine.summary() for machine in self.descriptions]
+    _rows: ClassVar[str] = "machines"
+    descriptions: Sequence[Description] = key(
+        "one entry a machine", name="machines", kind="list[rankwise.machine.description.MachineSummary]",
+        write=lambda machines: [machine.summary() for machine in machines],
+    )
 
     def blocks(self) -> Iterator[Block]:
         yield Sentence(f"{len(self.descriptions)} machines are described, each figure with its source.")
@@ -53,14 +52,11 @@ class Machines(Result):
         yield Sentence("rankwise machines show NAME gives the source of each figure", "next")
 
 
-@dataclass(frozen=True)
+@record
 class DescribedMachine(Result):
     """One machine: ``description`` has all of it."""
 
-    description: Description
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.description.to_dict()
+    description: Description = key("all of it", inline=True)
 
     def records(self) -> list[dict[str, Any]]:
         return [{"figure": key, **figure.to_dict()} for key, figure in self.description.figures.items()]
@@ -71,12 +67,12 @@ class DescribedMachine(Result):
         topology, said = described.topology, []
         if topology is not None:
             said.append(("topology", f"{topology.label()}; {topology.kind}: {topology.source} ({topology.date})"))
-        for key, figure in described.figures.items():
+        for name, figure in described.figures.items():
             value = format_quantity(figure.value, figure.unit)
             if figure.low != figure.high:
                 value += f" ({' to '.join(format_quantity(end, figure.unit) for end in (figure.low, figure.high))})"
             source = f"{figure.source} ({figure.date})" + (f"; {figure.note}" if figure.note else "")
-            said.append((key, f"{value}, {QUANTITIES[key].meaning}; {figure.kind}: {source}"))
+            said.append((name, f"{value}, {QUANTITIES[name].meaning}; {figure.kind}: {source}"))
         yield Listing(said)
         yield from labelled("note", described.notes)
         if self.unknown:
@@ -88,23 +84,19 @@ class DescribedMachine(Result):
         return [key for key in _WANTED if key not in self.description.figures]
 
 
-@dataclass(frozen=True)
+@record
 class Checked(Result):
     """What of figures follows from others, and whether it is what is written."""
 
+    _rows: ClassVar[str] = "findings"
     machines: int
-    findings: Sequence[Finding]
+    findings: Sequence[Finding] = key("figures that follow from others")
+    agree = computed("how many agree", int, lambda of: len(of.findings) - len(of.wrong))
 
     @property
     def wrong(self) -> list[Finding]:
         """What does not follow."""
         return [finding for finding in self.findings if not finding.agrees]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"findings": self.records(), "agree": len(self.findings) - len(self.wrong)}
-
-    def records(self) -> list[dict[str, Any]]:
-        return [finding.to_dict() for finding in self.findings]
 
     def blocks(self) -> Iterator[Block]:
         agree = len(self.findings) - len(self.wrong)

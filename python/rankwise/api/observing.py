@@ -2,52 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import Block, Lines
 from rankwise.errors import InputError
+from rankwise.records import computed, record
 from rankwise.units import format_count, format_size, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
-    from rankwise.advise.evidence import Evidence
+    from rankwise.advise.evidence import Evidence, Shares
     from rankwise.observe.record import Record
 
 
-@dataclass(frozen=True)
+@record
 class Observation(Result):
     """An observed program: ``evidence`` has all of it, ``path`` is the record; ``exit_code`` is the program's."""
 
     evidence: Evidence
+    ranks = computed("number of ranks", int, lambda of: of.evidence.record.ranks)
+    seconds = computed("how long the program ran", "float | None", lambda of: of.header.get("seconds"))
+    mpi_share = computed("share of the time in MPI", "float | None", lambda of: _summary().mpi_share(of.evidence.record))
+    waiting_share = computed(
+        "share of the time waiting in MPI; null: cannot be told", "float | None", lambda of: _waiting(of.evidence.shares)
+    )
+    pairs = computed("who sent to whom", "list[rankwise.observe.summary.Pair]", lambda of: _summary().pairs(of.evidence.record))
+    pattern = computed("the pattern of the messages", "rankwise.observe.pattern.Pattern", lambda of: of.evidence.pattern)
+    step = computed(
+        "the step that repeats; null: none was found", "rankwise.observe.steps.StepRecord | None",
+        lambda of: of.evidence.steps and of.evidence.steps.to_dict(),
+    )
+    hosts = computed("names of the hosts", list[str], lambda of: of.evidence.record.hosts)
+    node_of_rank = computed("node of each rank", list[int], lambda of: of.evidence.record.node_of_rank)
+    calls = computed(
+        "calls of MPI, those that took longest first", "list[rankwise.observe.summary.CallTime]",
+        lambda of: _summary().call_table(of.evidence.record),
+    )
+    mpi = computed("version of the MPI", "str | None", lambda of: of.header.get("mpi"))
+    command = computed("the program's command", "list[str] | None", lambda of: of.header.get("command"))
+    created = computed("when, UTC", "str | None", lambda of: of.header.get("created"))
+    complete = computed("whether every rank ended well", "bool | None", lambda of: of.header.get("complete"))
+    notes = computed("what weakens the figures, in words", "list[str] | None", lambda of: of.header.get("notes"))
+    collectives = computed(
+        "collective calls", "list[rankwise.observe.summary.CollectiveCalls] | None", lambda of: of.header.get("collectives")
+    )
+    communicators = computed(
+        "communicators", "list[rankwise.observe.summary.Communicator] | None", lambda of: of.header.get("communicators")
+    )
+    carts = computed(
+        "calls of MPI_Cart_create that differ", "list[rankwise.observe.summary.Cart] | None", lambda of: of.header.get("carts")
+    )
+    others = computed("what went to further partners", "list[Any] | None", lambda of: of.header.get("others"))
+    events = computed("number of recorded events", int, lambda of: sum(map(len, of.evidence.record.events.values())))
     path: Path
     exit_code: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
-        from rankwise.observe.summary import call_table, mpi_share, pairs
-
-        evidence = self.evidence
-        record, shares = evidence.record, evidence.shares
-        header = record.header
-        return {
-            "ranks": record.ranks,
-            "seconds": header.get("seconds"),
-            "mpi_share": mpi_share(record),
-            "waiting_share": shares.share(shares.waiting_s) if shares.split else None,
-            "pairs": pairs(record),
-            "pattern": evidence.pattern.to_dict(),
-            "step": None if evidence.steps is None else evidence.steps.to_dict(),
-            "hosts": list(record.hosts),
-            "node_of_rank": record.node_of_rank.tolist(),
-            "calls": call_table(record),
-            **{
-                key: header.get(key)
-                for key in ("mpi", "command", "created", "complete", "notes", "collectives", "communicators", "carts", "others")
-            },
-            "events": sum(map(len, record.events.values())),
-        }
+    @property
+    def header(self) -> Mapping[str, Any]:
+        return self.evidence.record.header
 
     def records(self) -> list[dict[str, Any]]:
         """The pairs of ranks."""
@@ -71,6 +86,16 @@ class Observation(Result):
         words = [f"{self.path}: {headline(self.evidence.record)}"]
         words += [f"each point stands for {each} by {each} ranks"] if each > 1 else []
         return Plot(traffic_map(matrix, words, each), words)
+
+
+def _waiting(shares: Shares) -> float | None:
+    return shares.share(shares.waiting_s) if shares.split else None
+
+
+def _summary() -> ModuleType:
+    from rankwise.observe import summary
+
+    return summary
 
 
 def load_record(path: Path | str) -> Observation:

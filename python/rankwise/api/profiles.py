@@ -13,6 +13,7 @@ from rankwise.blocks import Block, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.machine.profile import LINK_CLASSES, Profile, open_profile
 from rankwise.questions import Options, option
+from rankwise.records import key, record
 from rankwise.units import format_bandwidth, format_time, parse_ints, parse_seconds, parse_sizes
 
 if TYPE_CHECKING:
@@ -64,15 +65,12 @@ class Campaign(Options):
     ranks: str | None = option(None, "fft3d: numbers of ranks. Default: 1 and the cores.", "--ranks")
 
 
-@dataclass(frozen=True)
+@record
 class Machine(Result):
     """A profile: ``profile`` has all of it, ``path`` is where it lies."""
 
-    profile: Profile
+    profile: Profile = key("all of it", inline=True)
     path: Path
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.profile.to_dict()
 
     def records(self) -> list[dict[str, Any]]:
         """The one latency and the one bandwidth of each link class, and how many samples they come from."""
@@ -137,16 +135,15 @@ class Machine(Result):
         return Plot(links_picture(links, launches_of(self.profile, self.path.parent)), [self.conclusion])
 
 
-@dataclass(frozen=True)
+@record
 class Added(Result):
     """What was measured beside messages and put into a profile: rates of FFTs, or what packing takes."""
 
-    found: Any  # FftRates or Packing
+    # FftRates or Packing.
+    found: Any = key(
+        "what was measured", inline=True, shape="rankwise.machine.fft_rates.FftRates | rankwise.machine.packing.Packing"
+    )
     machine: Machine
-
-    def to_dict(self) -> dict[str, Any]:
-        record: dict[str, Any] = self.found.to_dict()
-        return record
 
     def records(self) -> list[dict[str, Any]]:
         record = self.to_dict()

@@ -12,6 +12,7 @@ from rankwise.api.results import Plot, Result
 from rankwise.blocks import Block, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.questions import Options, option
+from rankwise.records import Record, computed, key, record
 from rankwise.units import format_size, format_time, parse_ints, parse_shape
 
 if TYPE_CHECKING:
@@ -118,18 +119,19 @@ class StencilCode(Options):
     overlap: bool = option(False, "Compute and exchange fully overlap.", "--overlap")
 
 
-@dataclass(frozen=True)
+@record
 class ProjectedFft(Result):
     """A 3-D FFT on a machine: ``answer`` has all of it; ``varied`` and
     ``matched``: rows of other values, and of other machines."""
 
-    answer: FftAnswer
-    varied: Sequence[dict[str, Any]] | None = None
-    matched: Sequence[dict[str, Any]] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        more = {"varied": self.varied, "matched": self.matched}
-        return {**self.answer.to_dict(), **{key: list(rows) for key, rows in more.items() if rows is not None}}
+    drawn_to = computed("path of the picture", "str | None", lambda of: None, omit=True, name="plot")
+    answer: FftAnswer = key("the answer", inline=True)
+    varied: Sequence[dict[str, Any]] | None = key(
+        "other values of parameters", default=None, omit="null", kind="list[rankwise.engines.project.Varied] | None"
+    )
+    matched: Sequence[dict[str, Any]] | None = key(
+        "what other machines need for the same", default=None, omit="null", kind="list[rankwise.engines.project.Matched] | None"
+    )
 
     def records(self) -> list[dict[str, Any]]:
         if self.matched:
@@ -167,23 +169,29 @@ class ProjectedFft(Result):
         return _tornado(self.answer.sensitivities, self.answer.parameters, self.answer.total_s.value, self.title)
 
 
-@dataclass(frozen=True)
+class ProjectedRow(Record):
+    """A row of a projection; which keys it has follows from the workload."""
+
+
+@record
 class Projected(Result):
     """Exchanges or a halo code on machines: ``rows``, each with what was varied for it, by machine; ``plain``: what the machine
     as it is comes to, ``told``: machines beside each other; ``left_out``: machines whose descriptions lack a figure, and
     which."""
 
-    workload: str
-    rows: Sequence[tuple[str, Mapping[str, Any], Any]]
+    drawn_to = computed("path of the picture", "str | None", lambda of: None, omit=True, name="plot")
+    workload: str = key("which workload it is of")
+    rows: Sequence[tuple[str, Mapping[str, Any], Any]] = key(
+        "one entry a case", kind="list[ProjectedRow]", get=lambda of: of.records(), after="left_out"
+    )
     title: str
     draw: Callable[[], Plot]
     plain: str
-    told: str | None = None
-    left_out: Sequence[str] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        told = {} if self.told is None else {"conclusion": self.told, "left_out": list(self.left_out)}
-        return {"workload": self.workload, **told, "rows": self.records()}
+    told: str | None = key("the answer in a sentence", default=None, omit=True, name="conclusion")
+    left_out: Sequence[str] = key(
+        "machines whose descriptions lack a figure, and which", default=(), omit="null", kind="list[str] | None",
+        get=lambda of: None if of.told is None else of.left_out,
+    )
 
     def records(self) -> list[dict[str, Any]]:
         return [{**varied, **(row if isinstance(row, dict) else row.to_dict())} for _, varied, row in self.rows]
@@ -394,8 +402,8 @@ def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], subje
     from rankwise.report.projected import varied_picture
 
     found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}
-    for key, value, times in varied:
-        found.setdefault(key, []).append((value, value_words(key, value), times))
+    for name, value, times in varied:
+        found.setdefault(name, []).append((value, value_words(name, value), times))
     title = f"{subject}: {changed_most(found)}"
     return Plot(varied_picture(found, title), [title])
 

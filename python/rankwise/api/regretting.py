@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rankwise.api.questions import default_ranks, writable
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.questions import Options, option
+from rankwise.records import key, record
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads.exchange import DEFAULT_RANKS, make_grid
 
@@ -61,17 +62,14 @@ class Choices(Options):
         return found
 
 
-@dataclass(frozen=True)
+@record
 class Regretted(Result):
     """What choosing by the model lost: ``regret`` has all of it."""
 
-    regret: Regret
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.regret.to_dict()
+    regret: Regret = key("all of it", inline=True)
 
     def blocks(self) -> Iterator[Block]:
-        summary = self.regret.summary()
+        summary = self.regret.summary
         yield Sentence(
             f"mean regret {format_percent(summary['mean_regret'])} over {summary['cases']} cases (largest "
             f"{format_percent(summary['max_regret'])}; against the least of all medians "

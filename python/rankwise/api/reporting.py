@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.api.comparing import BeforeAfter, before_after
 from rankwise.api.questions import writable
-from rankwise.api.results import Result, trust_record
+from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.errors import InputError
 from rankwise.progress import tell
 from rankwise.questions import Options, option
+from rankwise.records import computed, key, record
 from rankwise.units import format_percent
 
 if TYPE_CHECKING:
@@ -40,17 +41,19 @@ class Sources(Options):
     output: Path = option(Path("rankwise-report.html"), "The HTML file to write.", "--output", "-o", check=writable)
 
 
-@dataclass(frozen=True)
+@record
 class Report(Result):
     """A page that was written: ``inputs`` is what it is made of, ``path`` where it lies."""
 
-    inputs: Inputs
-    path: Path
-
-    def to_dict(self) -> dict[str, Any]:
-        from rankwise.report.page import record
-
-        return {"report": str(self.path), **record(self.inputs), **trust_record(self.inputs.profile)}
+    inputs: Inputs = key(
+        "all of it", inline=True, kind="rankwise.report.page.PageFigures", write=lambda inputs: inputs.figures(), after="path"
+    )
+    path: Path = key("path of the page", name="report")
+    trusted = computed(
+        "how far the figures can be trusted", "rankwise.machine.trust.Trust | None",
+        lambda of: of.inputs.profile and of.inputs.profile.trust,
+        omit=True, name="trust", after="inputs",
+    )
 
     def records(self) -> list[dict[str, Any]]:
         return [{"link": name, **figures} for name, figures in self.to_dict()["links"].items()]
@@ -65,14 +68,11 @@ class Report(Result):
         yield Sentence(str(self.path))
 
 
-@dataclass(frozen=True)
+@record
 class History(BeforeAfter):
     """A page of profiles side by side that was written to ``path``."""
 
-    path: Path
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"report": str(self.path), **super().to_dict()}
+    path: Path = key("path of the page", name="report")
 
     def blocks(self) -> Iterator[Block]:
         yield Sentence(str(self.path))
@@ -129,23 +129,17 @@ def _written(profile_file: Path | None, validation_file: Path | None, mapping_fi
     return Report(inputs, output)
 
 
-@dataclass(frozen=True)
+@record
 class Quick(Result):
     """All of a machine in one go: what would spoil figures, its links, an
     exchange predicted and run, grids mapped, the page."""
 
-    report: Report
-    findings: Sequence[Finding]
-    validation: Validation
-    mappings: Sequence[Mappings]
-
-    def to_dict(self) -> dict[str, Any]:
-        assert self.report.inputs.profile is not None
-        return {
-            "schema": 1, **self.report.to_dict(), "findings": [finding.to_dict() for finding in self.findings],
-            "profile": self.report.inputs.profile.to_dict(), "validation": self.validation.to_dict(),
-            "mappings": [instance.to_dict() for instance in self.mappings],
-        }  # fmt: skip
+    schema = computed("version of this document", int, lambda of: 1)
+    report: Report = key("the page", inline=True)
+    findings: Sequence[Finding] = key("what would spoil figures")
+    profile = computed("the profile", "rankwise.machine.profile.Profile", lambda of: of.report.inputs.profile)
+    validation: Validation = key("prediction beside measurement")
+    mappings: Sequence[Mappings] = key("placements of the example grids", kind="list[rankwise.mapping.keys.MappingsRecord]")
 
     def records(self) -> list[dict[str, Any]]:
         return self.report.records()

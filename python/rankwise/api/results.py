@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.blocks import Block, Sentence, Table, text_table
 from rankwise.errors import InputError, UnusableEnvironmentError
-from rankwise.records import Record
+from rankwise.records import Key, Record
 from rankwise.units import format_bandwidth, format_size, format_time
 
 if TYPE_CHECKING:
@@ -109,6 +109,13 @@ def sentence(words: str) -> str:
 def trust_record(profile: Profile | None) -> dict[str, Any]:
     """Return the verdict on a profile as JSON has it beside what comes from the profile."""
     return {} if profile is None else {"trust": profile.trust.to_dict()}
+
+
+# How a field with the profile that an answer comes from is declared: its JSON is the verdict on that profile.
+TRUST = Key(
+    "how far the profile's figures can be trusted", name="trust", kind="rankwise.machine.trust.Trust | None", omit=True,
+    write=lambda profile: profile and profile.trust,
+)  # fmt: skip
 
 
 def _is_cell(value: Any) -> bool:

@@ -84,7 +84,7 @@ def validation_blocks(validation: Validation) -> Iterator[Block]:
     if paired:
         yield Table(_GROUPS, validation.summary()["paired"]["groups"])
     yield row_table(lines)
-    for name, value in validation.comparisons[0].case.settings().items():
+    for name, value in validation.comparisons[0].case.settings().to_dict().items():
         yield Sentence(f"{name}: {value}")
     drift = summary["drift"]
     if drift is not None:

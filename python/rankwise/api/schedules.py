@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Lines
 from rankwise.errors import InputError
+from rankwise.records import Record, computed, key, record
 from rankwise.units import format_size
 from rankwise.workloads.base import Site
 from rankwise.workloads.exchange import WORKLOAD, ExchangeCase, ExchangeOptions, names
@@ -26,23 +27,59 @@ _COUNTED_RANKS = 20_000
 _PROVED_SLOTS = 50_000_000
 
 
-@dataclass(frozen=True)
+@record
+class Operation(Record):
+    """A message, or a block that is passed on."""
+
+    op: _core.Operation
+    kind = computed("of which kind it is", str, lambda of: of.op.kind)
+    peer = computed("the other rank", int, lambda of: of.op.peer)
+    tag = computed("tag of the message", int, lambda of: of.op.tag)
+    slots = computed("places in the window, first and count", list[list[int]], lambda of: of.op.slots)
+    origins = computed("ranks that blocks are of", list[int], lambda of: of.op.origins)
+    offsets = computed("places relative to the rank", list[list[int]], lambda of: of.op.offsets)
+    after = computed("what has to be done first", list[int], lambda of: of.op.after)
+
+
+class Count(TypedDict):
+    """Ranks that send as much."""
+
+    ranks: Annotated[int, "how many ranks"]
+    messages: Annotated[int, "messages of one"]
+    blocks: Annotated[int, "blocks of one"]
+    bytes: Annotated[int, "bytes of one"]
+
+
+Parts = TypedDict("Parts", {
+    "import": Annotated[list[list[Operation]], "operations of each step"],
+    "reduce": NotRequired[Annotated[list[list[Operation]], "operations of each step on the way back"]],
+})  # fmt: skip
+
+
+@record
+class Proof(Record):
+    """What is wrong with the schedules of an exchange."""
+
+    case: ExchangeCase = key("the exchange", inline=True)
+    findings: Sequence[str] = key("what is wrong, in words")
+
+
+@record
 class Schedule(Result):
     """What one rank does, part by part (import, and reduce where what arrives
     is added on the way back), and what ranks send."""
 
-    case: ExchangeCase
-    rank: int
-    parts: Mapping[str, Part]
-    counts: Sequence[Mapping[str, int]]
-
-    def to_dict(self) -> dict[str, Any]:
-        steps = {name: [[_operation(op) for op in step] for step in part] for name, part in self.parts.items()}
-        return {**self.case.keys(), "rank": self.rank, **steps, "counts": list(self.counts)}
+    case: ExchangeCase = key("the exchange", inline=True)
+    rank: int = key("number of the rank")
+    parts: Mapping[str, Part] = key(
+        "by part", inline=True, shape="Parts",
+        write=lambda parts: {name: [list(map(Operation, step)) for step in part] for name, part in parts.items()},
+    )
+    counts: Sequence[Count] = key("how many ranks send how much")
 
     def records(self) -> list[dict[str, Any]]:
         return [
-            {"part": name, "step": number, **_operation(op)}
+            {"part": name, "step": number, **Operation(op).to_dict()}
             for name, part in self.parts.items() for number, step in enumerate(part) for op in step
         ]  # fmt: skip
 
@@ -118,22 +155,21 @@ def _coordinates(values: Sequence[int]) -> str:
     return str(values[0]) if len(values) == 1 else f"({','.join(map(str, values))})"
 
 
-@dataclass(frozen=True)
+@record
 class Proofs(Result):
     """What is wrong with each schedule: nothing, or findings in words."""
 
-    findings: Sequence[tuple[ExchangeCase, Sequence[str]]]
+    findings: Sequence[tuple[ExchangeCase, Sequence[str]]] = key(
+        "one entry an exchange", name="rows", kind=list[Proof], get=lambda of: of.records()
+    )
 
     @property
     def wrong(self) -> int:
         """How many schedules are wrong."""
         return sum(bool(findings) for _, findings in self.findings)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"rows": self.records()}
-
     def records(self) -> list[dict[str, Any]]:
-        return [{**case.keys(), "findings": list(findings)} for case, findings in self.findings]
+        return [Proof(*found).to_dict() for found in self.findings]
 
     def blocks(self) -> Iterator[Block]:
         for case, findings in self.findings:
@@ -193,7 +229,7 @@ def _require_provable(case: ExchangeCase) -> None:
         )
 
 
-def _counts(exchange: _core.Exchange, rank: int, case: ExchangeCase) -> list[dict[str, int]]:
+def _counts(exchange: _core.Exchange, rank: int, case: ExchangeCase) -> list[Count]:
     """Return messages, blocks and bytes, with how many ranks send so much; of one rank where there are very many."""
     ranks = range(case.ranks) if case.ranks <= _COUNTED_RANKS else [rank]
     found = Counter(exchange.counts(r) for r in ranks)
@@ -201,15 +237,3 @@ def _counts(exchange: _core.Exchange, rank: int, case: ExchangeCase) -> list[dic
         {"ranks": many, "messages": messages, "blocks": blocks, "bytes": blocks * case.message_bytes}
         for (messages, blocks), many in sorted(found.items())
     ]
-
-
-def _operation(op: _core.Operation) -> dict[str, Any]:
-    return {
-        "kind": op.kind,
-        "peer": op.peer,
-        "tag": op.tag,
-        "slots": [list(piece) for piece in op.slots],
-        "origins": list(op.origins),
-        "offsets": [list(offset) for offset in op.offsets],
-        "after": list(op.after),
-    }

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
 
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import Block, Lines, Sentence
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError, InterruptedWorkError
 from rankwise.questions import Options, option
+from rankwise.records import Record, computed, key, record
 from rankwise.units import format_size, format_time, parse_sizes
 
 if TYPE_CHECKING:
@@ -32,15 +34,36 @@ class Streams(Options):
     resume: bool = option(False, "--nodes: go on with an interrupted campaign.", "--resume")
 
 
-@dataclass(frozen=True)
+@record
+class Streamed(Record):
+    """What was measured between whom."""
+
+    campaign: AllPairs
+    hosts = computed("names of the hosts", tuple[str, ...], lambda of: of.campaign.hosts)
+    silent = computed("hosts that did not answer", tuple[str, ...], lambda of: of.campaign.silent)
+    created = computed("when, UTC", str, lambda of: of.campaign.created)
+    seconds = computed("how long it took", float, lambda of: of.campaign.seconds)
+    sweeps = computed("times that all pairs were measured", int, lambda of: int(of.campaign.sweep.max()) + 1)
+    rounds = computed("rounds that were measured", int, lambda of: int((of.campaign.sweep >= 0).sum()))
+
+
+class StreamTime(TypedDict):
+    """Messages of one size between all pairs."""
+
+    size_bytes: Annotated[int, "size of a message"]
+    messages: Annotated[int, "messages of a stream"]
+    median_s: Annotated[float, "time of a message, the median of the pairs"]
+    p05_s: Annotated[float, "below which 5 % of the pairs lie"]
+    p95_s: Annotated[float, "below which 95 % of the pairs lie"]
+
+
+@record
 class StreamTimes(Result):
     """What a message of each size took between all pairs: ``campaign`` has all of it, ``samples`` is its file."""
 
-    campaign: AllPairs
-    samples: Path
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**campaign_json(self.campaign), "samples": str(self.samples), "figures": self.records()}
+    campaign: AllPairs = key("the campaign", inline=True, kind=Streamed, write=Streamed)
+    samples: Path = key("file of the samples")
+    figures = computed("by size of the messages", list[StreamTime], lambda of: of.records())
 
     def records(self) -> list[dict[str, Any]]:
         import numpy as np
@@ -104,33 +127,86 @@ def headline(campaign: AllPairs) -> str:
     return f"{len(campaign.hosts)} nodes, {rounds} rounds x {sweeps}, {campaign.seconds:.0f} s"
 
 
-def campaign_json(campaign: AllPairs) -> dict[str, Any]:
-    """Return as JSON what was measured between whom."""
-    import numpy as np
+@record
+class Slow(Record):
+    """A node, a direction or a pair that is slow."""
 
-    return {
-        "hosts": list(campaign.hosts),
-        "silent": list(campaign.silent),
-        "created": campaign.created,
-        "seconds": campaign.seconds,
-        "sweeps": int(campaign.sweep.max()) + 1,
-        "rounds": int(np.sum(campaign.sweep >= 0)),
-    }
+    campaign: AllPairs
+    finding: Finding
+    kind = computed("node, sends, receives, pair, direction or leaf", str, lambda of: of.finding.kind)
+    hosts = computed("its hosts", list[str], lambda of: [of.campaign.hosts[node] for node in of.finding.nodes])
+    switch = computed("number of the switch; null: it is none", "int | None", lambda of: of.finding.leaf)
+    ratio = computed("how many times as long its messages take", float, lambda of: of.finding.ratio)
+    ratio_ci = computed("", tuple[float, float], lambda of: (of.finding.low, of.finding.high))
+    other_ratio = computed("of the direction that is sound", "float | None", lambda of: of.finding.other_ratio)
+    size_bytes = computed("size of the messages", int, lambda of: of.finding.size_bytes)
+    confirmed = computed("seen again in so many of so many", "tuple[int, int] | None", lambda of: of.finding.confirmed)
+    words = computed("the same in a sentence", str, lambda of: _in_words(of.campaign, of.finding).strip())
 
 
-@dataclass(frozen=True)
+@record
+class Busy(Record):
+    """A host with other work, which is not judged."""
+
+    host: str = key("its name")
+    rounds: int = key("rounds in which it was busy")
+    of: int = key("rounds in all")
+
+
+@record
+class SizeFigures(Record):
+    """What was found with messages of one size; ratios by the median node."""
+
+    size_bytes: int = key("size of a message")
+    messages: int = key("messages of a stream")
+    effects: Effects
+    noise = computed("standard deviation of one time's logarithm", float, lambda of: of.effects.noise)
+    visible_node_ratio = computed(
+        "from which on a slow node is seen with 95 % probability", float, lambda of: of.effects.visible_node()
+    )
+    visible_pair_ratio = computed(
+        "from which on a slow pair is seen with 95 % probability", float, lambda of: of.effects.visible_pair()
+    )
+    sends_ratio = computed("by node, of what it sends", list[float], lambda of: _exp(of.effects.sends))
+    receives_ratio = computed("by node, of what it receives", list[float], lambda of: _exp(of.effects.receives))
+    sends_ratio_ci = computed("", list[tuple[float, float]], lambda of: of.around(of.effects.sends))
+    receives_ratio_ci = computed("", list[tuple[float, float]], lambda of: of.around(of.effects.receives))
+    residual_ratio = computed(
+        "what is left of each pair: a row a sender, a column a receiver; null: nothing was measured", list[list[float | None]],
+        lambda of: [[None if math.isnan(x) else math.exp(x) for x in row] for row in of.effects.residual.tolist()],
+    )
+
+    def around(self, effect: Any) -> Any:
+        """Return the 95 % interval around each node's effect, as ratios."""
+        return _exp(effect[:, None] + [-self.effects.half_width, self.effects.half_width])
+
+
+@record
 class SlowNodes(Result):
     """What is slow: ``words`` says it line by line, ``exit_code`` in a number."""
 
-    campaign: AllPairs
+    campaign: AllPairs = key("the campaign", inline=True, kind=Streamed, write=Streamed)
     judgement: Judgement
-    words: list[str]
-    exit_code: int
+    words: list[str] = key("the answer in a sentence", name="answer", kind=str, write=lambda words: words[0])
+    exit_code: int = key("exit code of the command")
+    findings = computed("what is slow", list[Slow], lambda of: [Slow(of.campaign, one) for one in of.judgement.findings])
+    exclude = computed("hosts to leave out", list[str], lambda of: _left_out(of.campaign, of.judgement))
+    slurm = computed(
+        "option of Slurm that leaves them out; null: none", "str | None",
+        lambda of: _slurm(of.campaign, of.judgement) if of.judgement.findings else None,
+    )
+    busy = computed("hosts with other work", list[Busy], lambda of: of.busy_hosts())
+    figures = computed(
+        "by size of the messages", list[SizeFigures],
+        lambda of: [SizeFigures(size, of.campaign.messages[size], one) for size, one in of.judgement.effects.items()],
+    )
+
+    def busy_hosts(self) -> list[Busy]:
+        campaign, rounds = self.campaign, self.campaign.busy_rounds()
+        busy = (~self.judgement.judged).nonzero()[0]
+        return [Busy(campaign.hosts[i], int(rounds[i]), len(campaign.sweep)) for i in busy]
 
     _rows: ClassVar[str] = "findings"
-
-    def to_dict(self) -> dict[str, Any]:
-        return _record(self)
 
     def blocks(self) -> Iterator[Block]:
         yield Lines(self.words)
@@ -233,48 +309,7 @@ def _slurm(campaign: AllPairs, judgement: Judgement) -> str:
     return f"--exclude={','.join(_left_out(campaign, judgement))}"
 
 
-def _record(found: SlowNodes) -> dict[str, Any]:
+def _exp(values: Any) -> Any:
     import numpy as np
 
-    campaign, judgement = found.campaign, found.judgement
-    busy_rounds = campaign.busy_rounds()
-    return {
-        **campaign_json(campaign),
-        "answer": found.words[0],
-        "exit_code": found.exit_code,
-        "findings": [
-            {
-                "kind": finding.kind,
-                "hosts": [campaign.hosts[node] for node in finding.nodes],
-                "switch": finding.leaf,
-                "ratio": finding.ratio,
-                "ratio_ci": [finding.low, finding.high],
-                "other_ratio": finding.other_ratio,
-                "size_bytes": finding.size_bytes,
-                "confirmed": None if finding.confirmed is None else list(finding.confirmed),
-                "words": _in_words(campaign, finding).strip(),
-            }
-            for finding in judgement.findings
-        ],
-        "exclude": _left_out(campaign, judgement),
-        "slurm": _slurm(campaign, judgement) if judgement.findings else None,
-        "busy": [
-            {"host": campaign.hosts[i], "rounds": int(busy_rounds[i]), "of": len(campaign.sweep)}
-            for i in np.flatnonzero(~judgement.judged)
-        ],
-        "figures": [
-            {
-                "size_bytes": size,
-                "messages": campaign.messages[size],
-                "noise": effects.noise,
-                "visible_node_ratio": effects.visible_node(),
-                "visible_pair_ratio": effects.visible_pair(),
-                "sends_ratio": np.exp(effects.sends).tolist(),
-                "receives_ratio": np.exp(effects.receives).tolist(),
-                "sends_ratio_ci": np.exp(effects.sends[:, None] + [-effects.half_width, effects.half_width]).tolist(),
-                "receives_ratio_ci": np.exp(effects.receives[:, None] + [-effects.half_width, effects.half_width]).tolist(),
-                "residual_ratio": [[None if np.isnan(x) else float(np.exp(x)) for x in row] for row in effects.residual],
-            }
-            for size, effects in judgement.effects.items()
-        ],
-    }
+    return np.exp(values)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwise.decide.ranking import meet
 from rankwise.engines.judge import sizes_of
@@ -20,6 +20,7 @@ from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
 from rankwise.machine.trust import Trust
 from rankwise.progress import SILENT, Meter
+from rankwise.records import Record, computed, key, record, told
 from rankwise.workloads.exchange import ExchangeCase, names
 
 if TYPE_CHECKING:
@@ -44,19 +45,22 @@ class Question:
     replications: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Candidate:
+@record
+class Candidate(Record):
     """A way to carry out an exchange, its predicted time with the 95 % interval, and what of it zero bytes would take."""
 
     case: ExchangeCase
     name: str
-    time_s: float
-    time_lo_s: float
-    time_hi_s: float
-    empty_s: float
-    messages_per_rank: int
-    bytes_per_rank: int
-    notes: tuple[str, ...]
+    algorithm = computed("id of the algorithm", str, lambda of: of.case.algorithm)
+    mode = computed("way of sending", str, lambda of: of.case.mode)
+    replication = computed("copies c of each block", int, lambda of: of.case.replication)
+    time_s: float = key("time of a round, the slowest rank's")
+    time_lo_s: float = key()
+    time_hi_s: float = key()
+    empty_s: float = key("time with empty blocks", name="empty_time_s")
+    messages_per_rank: int = key("messages that a rank sends at most")
+    bytes_per_rank: int = key("bytes that a rank sends at most")
+    notes: tuple[str, ...] = key("what weakens the figures, in words")
 
     @property
     def interval_s(self) -> tuple[float, float]:
@@ -67,61 +71,54 @@ class Candidate:
         """Whether ``auto`` of the C API may choose it."""
         return self.case.algorithm in names().auto
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "algorithm": self.case.algorithm,
-            "mode": self.case.mode,
-            "replication": self.case.replication,
-            "time_s": self.time_s,
-            "time_lo_s": self.time_lo_s,
-            "time_hi_s": self.time_hi_s,
-            "empty_time_s": self.empty_s,
-            "messages_per_rank": self.messages_per_rank,
-            "bytes_per_rank": self.bytes_per_rank,
-            "notes": list(self.notes),
-        }
 
-
-@dataclass(frozen=True)
-class Crossover:
+@record
+class Crossover(Record):
     """From ``at`` on (a size in bytes, or a cutoff in layers) ``after`` is fastest, and ``before`` up to it.
 
     From ``low`` to ``high`` the intervals of the two meet, so that who is faster cannot be told; None: as far as was looked.
     """
 
-    axis: str  # "bytes" or "cutoff"
-    at: int
-    before: str
-    after: str
-    extrapolated: bool
-    low: int | None = None
-    high: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "axis": self.axis, "at": self.at, "at_lo": self.low, "at_hi": self.high,
-            "before": self.before, "after": self.after, "extrapolated": self.extrapolated,
-        }  # fmt: skip
+    axis: str = key("which question is varied: bytes or cutoff")
+    at: int = key("from where on after is fastest")
+    before: str = key("what is best up to there", after="high")
+    after: str = key("what is best from there on", after="before")
+    extrapolated: bool = key("whether it lies beyond what was measured", after="after")
+    low: int | None = key(
+        "from where on the two cannot be told apart; null: as far as was looked", default=None, name="at_lo", after="at"
+    )
+    high: int | None = key("up to where they cannot", default=None, name="at_hi", after="low")
 
 
-@dataclass(frozen=True)
-class Choice:
+@record
+class Choice(Record):
     """The answer to a question: candidates, fastest first, the reason in words, and the crossovers around it."""
 
+    schema = computed("version of this document", int, lambda of: 1)
     question: Question
-    candidates: tuple[Candidate, ...]
-    reason: str
-    crossovers: tuple[Crossover, ...]
+    grid = computed("ranks along each axis", tuple[int, ...], lambda of: of.question.grid)
+    periodic = computed("whether each axis wraps around", tuple[bool, ...], lambda of: of.question.periodic)
+    cutoff = computed("layers of neighbours", int, lambda of: of.question.cutoff)
+    shell = computed("full or eighth", str, lambda of: of.question.shell)
+    message_bytes = computed("size of a block", int, lambda of: of.question.block_bytes)
+    candidates: tuple[Candidate, ...] = key("all that were compared, the best first", after="told_apart")
+    reason: str = key("why, in words", after="auto")
+    crossovers: tuple[Crossover, ...] = key("where another one takes over", after="candidates")
     auto_reason: str = ""  # why ``auto`` is ahead of the others that are for it
-    assumed: tuple[str, ...] = ()  # kinds of shared resources of which the profile knows nothing
-    trust: Trust = Trust()
+    assumed: tuple[str, ...] = key(
+        "kinds of shared resources of which the profile knows nothing", default=(), after="otherwise"
+    )
+    trust: Trust = key("in the profile's figures", default=Trust(), after="assumed")
     doubt: str | None = None  # why candidates cannot be told apart
+    told_apart = computed("whether the best is surely better than the next", bool, lambda of: of.doubt is None, after="trust")
 
     @property
+    @told("the best of the candidates", after="message_bytes")
     def best(self) -> Candidate:
         return self.candidates[0]
 
     @property
+    @told("what the library takes by itself; null: none of the candidates", after="best")
     def auto(self) -> Candidate | None:
         """Return what ``auto`` of the C API takes of these; None when none of them is for it."""
         return next((candidate for candidate in self.candidates if candidate.auto), None)
@@ -143,31 +140,12 @@ class Choice:
         return ", though the two cannot be told apart" if auto and meet(self.best.interval_s, auto.interval_s) else ""
 
     @property
+    @told("what auto takes where it may not take the best, and why, in words", after="reason")
     def otherwise(self) -> str | None:
         """Say what ``auto`` takes where it may not take the best, and what that needs; None where it may, or has nothing."""
         if self.auto is None or self.auto is self.best:
             return None
         return f"that is {self.needs}{self.met}; 'auto' of the C API takes another: {self.auto_reason}"
-
-    def to_dict(self) -> dict[str, Any]:
-        auto = self.auto
-        return {
-            "schema": 1,
-            "grid": list(self.question.grid),
-            "periodic": list(self.question.periodic),
-            "cutoff": self.question.cutoff,
-            "shell": self.question.shell,
-            "message_bytes": self.question.block_bytes,
-            "best": self.best.to_dict(),
-            "auto": None if auto is None else auto.to_dict(),
-            "reason": self.reason,
-            "otherwise": self.otherwise,
-            "assumed": list(self.assumed),
-            "trust": self.trust.to_dict(),
-            "told_apart": self.doubt is None,
-            "candidates": [candidate.to_dict() for candidate in self.candidates],
-            "crossovers": [crossover.to_dict() for crossover in self.crossovers],
-        }
 
 
 @dataclass(frozen=True)

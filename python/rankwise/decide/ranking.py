@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from rankwise.engines.model import Model, doubt
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
+from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_interval, format_number, format_time
 from rankwise.workloads.base import Case, Row
 
@@ -25,19 +24,24 @@ def times_as_long(time_s: float, than_s: float) -> float:
     return time_s / than_s if than_s > 0 else 1.0 if time_s == than_s else math.inf
 
 
-@dataclass(frozen=True)
-class Ranking:
+@record
+class Ranking(Record):
     """The candidates of one question, fastest first; never empty."""
 
-    rows: tuple[Row, ...]
+    schema = computed("version of this document", int, lambda of: 1)
+    workload = computed("which workload it is of", str, lambda of: of.best.case.workload)
+    rows: tuple[Row, ...] = key("all that were compared, the best first", name="candidates", after="told_apart")
     doubt: str | None = None  # why candidates cannot be told apart
+    told_apart = computed("whether the best is surely better than the next", bool, lambda of: of.doubt is None, after="reason")
     tried: str | None = None  # of rows that were tried: what came of it
 
     @property
+    @told("the best of the candidates", after="workload")
     def best(self) -> Row:
         return self.rows[0]
 
     @property
+    @told("why, in words", after="best")
     def reason(self) -> str:
         """Say what is fastest, and by how much."""
         if self.tried is not None:
@@ -59,16 +63,6 @@ class Ranking:
         ratio = times_as_long(slower.time_s, self.best.time_s)
         longer = f"{100 * (ratio - 1):.1f} % longer" if ratio < 2 else f"{format_number(ratio)} times as long"
         return f"{first}{also}; {slower.case.way} takes {longer}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema": 1,
-            "workload": self.best.case.workload,
-            "best": self.best.to_dict(),
-            "reason": self.reason,
-            "told_apart": self.doubt is None,
-            "candidates": [row.to_dict() for row in self.rows],
-        }
 
 
 def conclusion(rows: Sequence[Row]) -> str:

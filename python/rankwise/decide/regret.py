@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Annotated, TypedDict
 
 from rankwise.decide.choice import Choice, Chooser, Question
 from rankwise.engines.platform import make_system
@@ -23,29 +22,73 @@ from rankwise.engines.session import run_rows, simulate_rows
 from rankwise.errors import InputError
 from rankwise.machine.profile import open_profile
 from rankwise.machine.trust import Trust
+from rankwise.records import Record, computed, key, record, told
 from rankwise.workloads.base import Case
 from rankwise.workloads.exchange import ExchangeCase
 
 LEAST_ROUNDS = 2
 
 
-@dataclass(frozen=True)
-class Trial:
+@record
+class Way(Record):
+    """A way of doing an exchange."""
+
+    case: ExchangeCase
+    algorithm = computed("id of the algorithm", str, lambda of: of.case.algorithm)
+    mode = computed("way of sending", str, lambda of: of.case.mode)
+    replication = computed("copies c of each block", int, lambda of: of.case.replication)
+    team_boxes = computed("boxes of a team", str, lambda of: of.case.team_boxes)
+
+
+@record
+class Timed(Record):
+    """A candidate that was run."""
+
+    way: Way = key("the candidate", inline=True)
+    predicted_time_s: float = key("predicted time")
+    round_times_s: Sequence[float] = key("time of each round", after="measured_time_s")
+    measured_time_s = computed("measured time, the median", float, lambda of: median(of.round_times_s))
+
+
+@record
+class Asked(Record):
+    """What is asked: an exchange without the way of doing it."""
+
+    case: ExchangeCase
+    dims = computed("number of axes", int, lambda of: len(of.case.grid))
+    grid = computed("ranks along each axis", tuple[int, ...], lambda of: of.case.grid)
+    periodic = computed("whether each axis wraps around", tuple[bool, ...], lambda of: of.case.periodic)
+    cutoff = computed("layers of neighbours", int, lambda of: of.case.cutoff)
+    shell = computed("full or eighth", str, lambda of: of.case.shell)
+    ranks = computed("number of ranks", int, lambda of: of.case.ranks)
+    message_bytes = computed("size of a block", int, lambda of: of.case.message_bytes)
+
+
+@record
+class Trial(Record):
     """One question: what the model chose, and the times of all candidates, one a round, all in the same order."""
 
     choice: Choice
     times_s: Mapping[ExchangeCase, Sequence[float]]
+    asked = computed("what is asked", Asked, lambda of: Asked(of.chosen), inline=True)
+    candidates = computed("all that were run", list[Timed], lambda of: of.timed())
+
+    def timed(self) -> list[Timed]:
+        return [Timed(Way(one.case), one.time_s, self.times_s[one.case]) for one in self.choice.candidates]
 
     @property
+    @told("candidate that the model chooses", after="asked", kind=Way, write=Way)
     def chosen(self) -> ExchangeCase:
         return self.choice.best.case
 
     @property
+    @told("candidate with the least median of all rounds", after="chosen", kind=Way, write=Way)
     def fastest(self) -> ExchangeCase:
         """Return the candidate with the least median of all rounds."""
         return _fastest(self.times_s, slice(None))
 
     @property
+    @told("how much longer the chosen one takes than the fastest", after="fastest")
     def regret(self) -> float:
         """How much longer the chosen one takes than the fastest: the fastest is picked by one half, timed by the other."""
         return fmean(
@@ -54,11 +97,13 @@ class Trial:
         )
 
     @property
+    @told("what was lost against the least of all medians", after="regret")
     def regret_to_least(self) -> float:
         """How much longer the chosen one takes than the least of all medians, which is small by luck, too."""
         return _time(self.times_s, self.chosen, slice(None)) / _time(self.times_s, self.fastest, slice(None)) - 1
 
     @property
+    @told("what choosing by measurement loses", after="regret_to_least")
     def noise(self) -> float:
         """How much longer what one half measures as fastest takes than the least of the other half, in that half."""
         return fmean(
@@ -68,38 +113,32 @@ class Trial:
             for picked, tested in _halves()
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        keys = {key: value for key, value in self.chosen.keys().items() if key not in _WAY}
-        return {
-            **keys,
-            "chosen": _way(self.chosen),
-            "fastest": _way(self.fastest),
-            "regret": self.regret,
-            "regret_to_least": self.regret_to_least,
-            "noise": self.noise,
-            "candidates": [
-                {
-                    **_way(candidate.case),
-                    "predicted_time_s": candidate.time_s,
-                    "measured_time_s": median(self.times_s[candidate.case]),
-                    "round_times_s": list(self.times_s[candidate.case]),
-                }
-                for candidate in self.choice.candidates
-            ],
-        }
+
+class RegretSummary(TypedDict):
+    """What all trials come to."""
+
+    cases: Annotated[int, "how many questions"]
+    mean_regret: Annotated[float, "regret in the mean"]
+    mean_regret_to_least: Annotated[float, "the same against the least of all medians"]
+    noise_floor: Annotated[float, "what choosing by measurement loses"]
+    max_regret: Annotated[float, "regret at most"]
+    share_fastest_chosen: Annotated[float, "share of questions in which the fastest was chosen"]
 
 
-@dataclass(frozen=True)
-class Regret:
+@record
+class Regret(Record):
     """All trials of one profile."""
 
-    profile: str
-    trials: Sequence[Trial]
-    engine: str = "run"
-    trust: Trust = Trust()  # in the profile's figures
+    schema = computed("version of this document", int, lambda of: 1)
+    profile: str = key("path of the profile", after="trust")
+    trials: Sequence[Trial] = key("one entry a question", name="rows", after="summary")
+    engine: str = key("which engine timed them: run or simulate", default="run", after="profile")
+    trust: Trust = key("in the profile's figures", default=Trust(), after="schema")
 
-    def summary(self) -> dict[str, float | int]:
-        """Return means over the trials, the largest regret, and the share of trials in which the fastest was chosen."""
+    @property
+    @told("over all rows", after="engine")
+    def summary(self) -> RegretSummary:
+        """Means over the trials, the largest regret, and the share of trials in which the fastest was chosen."""
         return {
             "cases": len(self.trials),
             "mean_regret": fmean(trial.regret for trial in self.trials),
@@ -107,16 +146,6 @@ class Regret:
             "noise_floor": fmean(trial.noise for trial in self.trials),
             "max_regret": max(trial.regret for trial in self.trials),
             "share_fastest_chosen": fmean(trial.chosen == trial.fastest for trial in self.trials),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema": 1,
-            "trust": self.trust.to_dict(),
-            "profile": self.profile,
-            "engine": self.engine,
-            "summary": self.summary(),
-            "rows": [trial.to_dict() for trial in self.trials],
         }
 
 
@@ -172,13 +201,6 @@ def _orders(choices: Sequence[Choice]) -> Iterator[list[ExchangeCase]]:
         for choice in shuffled.sample(choices, len(choices)):
             order |= dict.fromkeys(c.case for c in shuffled.sample(choice.candidates, len(choice.candidates)))
         yield sorted(order, key=lambda case: (case.grid, case.periodic))
-
-
-_WAY = ("algorithm", "mode", "replication", "team_boxes")
-
-
-def _way(case: ExchangeCase) -> dict[str, Any]:
-    return {key: value for key, value in case.keys().items() if key in _WAY}
 
 
 def _halves() -> Iterator[tuple[slice, slice]]:

@@ -22,6 +22,7 @@ from rankwise.errors import InputError, unreadable
 from rankwise.files import append_json_lines, load_json, plain
 from rankwise.machine.profile import Profile
 from rankwise.progress import tell
+from rankwise.records import Record, key, record
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison
 
@@ -97,21 +98,18 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True)
-class Held:
+@record
+class Held(Record):
     """How predictions of one group held: median absolute error, share inside the interval, mean regret over questions."""
 
-    by: str
-    group: str
-    predictions: int
-    median_error: float
-    inside: float | None
-    with_interval: int
-    regret: float | None
-    questions: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
+    by: str = key("what is grouped by")
+    group: str = key("what is alike")
+    predictions: int = key("how many predictions")
+    median_error: float = key("median of the error's size")
+    inside: float | None = key("share of measurements within the predicted interval; null: none had one")
+    with_interval: int = key("how many had an interval")
+    regret: float | None = key("what choosing by the model loses; null: there was nothing to choose")
+    questions: int = key("how many questions")
 
 
 def keep_rows(verb: str, machine: str, rows: Iterable[Row], where: Where) -> None:
@@ -163,15 +161,15 @@ def read(path: Path) -> tuple[list[Pair], list[int]]:
     pairs: list[Pair] = []
     rows: dict[bool, dict[str, dict[str, Mapping[str, Any]]]] = {True: {}, False: {}}
     records, damaged = _records(path)
-    for record in records:
-        if record["record"] == "pair":
+    for line in records:
+        if line["record"] == "pair":
             pairs.append(
-                Pair(record["machine"], record["engine"], record["against"], record.get("workload", ""), record["case"],
-                     record["predicted_s"], record["low_s"], record["high_s"], record["measured_s"])
+                Pair(line["machine"], line["engine"], line["against"], line.get("workload", ""), line["case"],
+                     line["predicted_s"], line["low_s"], line["high_s"], line["measured_s"])
             )  # fmt: skip
-        elif record["record"] == "row":
-            at = json.dumps([record[key] for key in ("machine", "workload", "case", *SAME)], sort_keys=True)
-            rows[record["verb"] == "simulate"].setdefault(at, {})[record["as"]] = record  # asked again: the last holds
+        elif line["record"] == "row":
+            at = json.dumps([line[key] for key in ("machine", "workload", "case", *SAME)], sort_keys=True)
+            rows[line["verb"] == "simulate"].setdefault(at, {})[line["as"]] = line  # asked again: the last holds
     for at, predicted in rows[False].items():
         for row in predicted.values():
             for way, other in rows[True].get(at, {}).items():

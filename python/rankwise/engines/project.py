@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypedDict
 
 from rankwise.errors import InputError
 from rankwise.machine.description import PROJECTED, QUANTITIES, SAME_NETWORK, UNVERIFIED, Description, Figure, format_quantity
 from rankwise.models import fft3d
 from rankwise.models.uncertain import MOST_RANGES, Range, bounds
+from rankwise.records import Record, computed, key, record
 from rankwise.units import format_number, format_time
 
 TIME, OVERLAPPED_TIME, PEAK = "time", "overlapped-time", "peak"
@@ -49,58 +50,77 @@ class FftQuestion:
     real: bool = False
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+@record
+class Sensitivity(Record):
     """The total time with one parameter at its low and at its high end, all others at their values."""
 
-    parameter: str
-    low: float
-    high: float
-    time_at_low_s: float
-    time_at_high_s: float
+    parameter: str = key("name of the figure that varies")
+    low: float = key("low end of its range")
+    high: float = key("high end of its range")
+    time_at_low_s: float = key("total time at the low end")
+    time_at_high_s: float = key("total time at the high end")
 
 
-@dataclass(frozen=True)
-class FftAnswer:
+class Varied(TypedDict):
+    """An answer with another value of one parameter."""
+
+    parameter: Annotated[str, "name of the figure that varies"]
+    value: Annotated[float, "its value"]
+    results: Annotated[Mapping[str, Range], "times and rates, by name"]
+    bounded_by: Annotated[str, "what takes longest"]
+
+
+class Matched(TypedDict):
+    """How many nodes of another machine match an answer."""
+
+    machine: Annotated[str, "name of the machine"]
+    criterion: Annotated[str, "what is made equal"]
+    target: Annotated[float, "its value"]
+    nodes: Annotated[float, "nodes that it takes"]
+    nodes_available: Annotated[float | None, "nodes that the machine has"]
+    nodes_ratio: Annotated[float, "nodes of both machines against each other"]
+    memory_s: Annotated[float, "time by the memory"]
+    network_s: Annotated[float, "time by the network"]
+    total_s: Annotated[float, "both together"]
+    peak_flop_per_s: Annotated[float, "peak of the nodes"]
+    performance_flop_per_s: Annotated[float, "flops of the algorithm by the time"]
+    network_model: Annotated[str, "how the network is modelled"]
+    notes: Annotated[list[str], "what weakens the figures, in words"]
+
+
+@record
+class FftAnswer(Record):
     """The model's answer; ``results`` holds each term and each derived figure as a range."""
 
-    machine: Description
+    workload = computed("which workload it is of", str, lambda of: "fft3d")
+    machine: Description = key("name of the machine", kind=str, write=lambda machine: machine.name)
+    reading = computed("how the paper is read", str, lambda of: of.memory.reading)
+    memory_constant = computed("words that an FFT moves, in the paper's form", "float | None", lambda of: of.memory.constant)
+    memory_words_per_point = computed(
+        "words that an FFT moves for each point", float, lambda of: of.results["memory_words_per_point"].value
+    )
+    network_model = computed("how the network is modelled", str, lambda of: of.network)
+    overlap = computed("whether computing and sending overlap", bool, lambda of: of.question.overlap)
+    artifacts_in_total = computed("whether the paper's artefacts are part of it", bool, lambda of: of.question.artifacts)
+    word_bytes = computed("bytes of a number", float, lambda of: of.question.word_bytes)
+    exchanges = computed("exchanges of an FFT", int, lambda of: of.question.exchanges)
+    real = computed("whether the data are real numbers", bool, lambda of: of.question.real)
     question: FftQuestion
-    parameters: Mapping[str, Range]
-    results: Mapping[str, Range]
+    parameters: Mapping[str, Range] = key("figures of the machine, by name")
+    results: Mapping[str, Range] = key(
+        "times and rates, by name",
+        write=lambda results: {name: one for name, one in results.items() if name != "memory_words_per_point"},
+    )
     memory: fft3d.Memory
     network: str
-    bounded_by: str
-    reason: str
-    sensitivities: Sequence[Sensitivity]
-    notes: Sequence[str] = field(default_factory=tuple)
+    bounded_by: str = key("what takes longest")
+    reason: str = key("why, in words")
+    sensitivities: Sequence[Sensitivity] = key("by parameter, what its range makes of the time")
+    notes: Sequence[str] = key("what weakens the figures, in words", factory=tuple)
 
     @property
     def total_s(self) -> Range:
         return self.results["total_s"]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "workload": "fft3d",
-            "machine": self.machine.name,
-            "reading": self.memory.reading,
-            "memory_constant": self.memory.constant,
-            "memory_words_per_point": self.results["memory_words_per_point"].value,
-            "network_model": self.network,
-            "overlap": self.question.overlap,
-            "artifacts_in_total": self.question.artifacts,
-            "word_bytes": self.question.word_bytes,
-            "exchanges": self.question.exchanges,
-            "real": self.question.real,
-            "parameters": {name: range_record(parameter) for name, parameter in self.parameters.items()},
-            "results": {
-                name: range_record(result) for name, result in self.results.items() if name != "memory_words_per_point"
-            },
-            "bounded_by": self.bounded_by,
-            "reason": self.reason,
-            "sensitivities": [vars(item) for item in self.sensitivities],
-            "notes": list(self.notes),
-        }
 
 
 def range_record(value: Range) -> dict[str, float]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from rankwise import _core
 from rankwise.engines.judge import judge
@@ -26,6 +26,41 @@ _NETWORK = ("latency", "link_bandwidth", "links", "injection_bandwidth", "messag
 _LEVELS = {"leaf_taper": "leaf_nodes", "taper": "group_nodes"}  # what a taper needs to count
 _POWER = "node_power"
 _Values = Mapping[str, float]
+
+
+class Changed(TypedDict):
+    """Of a row where figures of the machine were varied."""
+
+    varied: NotRequired[Annotated[str, "key of the figure that was varied"]]
+    value: NotRequired[Annotated[float, "its value"]]
+
+
+class ProjectedFigures(Changed):
+    """What a projected exchange has of a row beside others."""
+
+    machine: Annotated[str, "name of the machine"]
+    ranks_per_node: Annotated[int, "ranks on each node"]
+    parameters: Annotated[Mapping[str, Range], "figures of the machine, by name"]
+    energy_j: Annotated[Range | None, "what the nodes take meanwhile; null: the power of a node is not known"]
+
+
+class ProjectedStencil(Changed):
+    """A step of a halo code on a machine."""
+
+    engine: Annotated[str, "projection"]
+    machine: Annotated[str, "name of the machine"]
+    scaling: Annotated[str, "strong or weak"]
+    mode: Annotated[str, "way of sending"]
+    nodes: Annotated[int, "number of nodes"]
+    grid: Annotated[list[int], "nodes along each axis"]
+    block: Annotated[list[float], "cells of a node along each axis"]
+    cutoff: Annotated[list[int], "layers of neighbours along each axis"]
+    parameters: Annotated[Mapping[str, Range], "figures of the machine, by name"]
+    results: Annotated[Mapping[str, Range], "times, by name"]
+    efficiency: Annotated[float, "against the first row"]
+    bounded_by: Annotated[str, "what takes longest"]
+    reason: Annotated[str, "why, in words"]
+    notes: Annotated[list[str], "what weakens the figures, in words"]
 
 
 @dataclass(frozen=True)

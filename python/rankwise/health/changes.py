@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from rankwise.health.record import Session
+from rankwise.records import Record, key, record
 from rankwise.statistics import Array
 
 THRESHOLD = 5.8  # at most 1 % false ones in series of 20 to 100 sessions whose neighbours correlate by 0.3
@@ -20,17 +19,14 @@ _LEAST_SIGMA = 0.002  # of logarithms: rounding is no scatter
 _PLACED_WITHIN = 2  # sessions
 
 
-@dataclass(frozen=True)
-class Change:
+@record
+class Change(Record):
     """A figure's level before and from a session on; ``causes`` are what else changed then, in words."""
 
-    figure: str
-    at: str
-    ratio: float
-    causes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    figure: str = key("key of the figure")
+    at: str = key("when, UTC")
+    ratio: float = key("how many times as long")
+    causes: tuple[str, ...] = key("what changed with it")
 
 
 def change_points(values: Array) -> list[int]:

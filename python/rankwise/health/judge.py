@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rankwise.distributions import t_quantile
 from rankwise.health.changes import change_points
 from rankwise.health.record import Session, Verdict
+from rankwise.records import Record, computed, key, record, told
 from rankwise.statistics import Array
 
 COMPOSITE = "all figures"
@@ -34,62 +34,54 @@ class Rules:
     least_scatter: float = 0.01  # between sessions, however alike they were
 
 
-@dataclass(frozen=True)
-class Row:
+@record
+class Row(Record):
     """One figure of the session beside the usual one: logarithms, their difference, and the limit it is held to.
 
     ``half_width`` is that of the difference's 95 % interval; infinite where too few sessions are known.
     """
 
-    figure: str
-    value: float
-    usual: float
-    difference: float
-    limit: float
+    figure: str = key("key of the figure")
+    value: float = key(
+        "the figure in SI units; null of the composite, which has none", kind="float | None", get=lambda of: of.unit(of.value)
+    )
+    usual: float = key("what is usual", kind="float | None", get=lambda of: of.unit(of.usual))
+    difference: float = key("how many times the usual", name="ratio", write=math.exp)
+    ratio_lo = computed("", "float | None", lambda of: of.end(-of.half_width))
+    ratio_hi = computed("", "float | None", lambda of: of.end(of.half_width))
+    limit: float = key(
+        "ratio from which on it is an alarm; null: none is known", name="limit_ratio", kind="float | None",
+        write=lambda limit: math.exp(limit) if math.isfinite(limit) and limit < 700 else None,
+    )
     half_width: float
-    over: bool = False
-    confirmed: bool = False
+    over: bool = key("whether it is beyond the limit", default=False)
+    confirmed: bool = key("whether the session before it was, too", default=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figure in SI units (null for the composite, which has none) and ratios to the usual."""
-        known = math.isfinite(self.half_width)
-        composite = self.figure == COMPOSITE
-        return {
-            "figure": self.figure,
-            "value": None if composite else math.exp(self.value),
-            "usual": None if composite else math.exp(self.usual),
-            "ratio": math.exp(self.difference),
-            "ratio_lo": math.exp(self.difference - self.half_width) if known else None,
-            "ratio_hi": math.exp(self.difference + self.half_width) if known else None,
-            "limit_ratio": math.exp(self.limit) if math.isfinite(self.limit) and self.limit < 700 else None,
-            "over": self.over,
-            "confirmed": self.confirmed,
-        }
+    def unit(self, log: float) -> float | None:
+        """Return a figure in its unit; None of the composite, which has none."""
+        return None if self.figure == COMPOSITE else math.exp(log)
+
+    def end(self, further: float) -> float | None:
+        """Return an end of the ratio's interval; None where that is not known."""
+        return math.exp(self.difference + further) if math.isfinite(self.half_width) else None
 
 
-@dataclass(frozen=True)
-class Judgement:
+@record
+class Judgement(Record):
     """The verdict, why in words, how many sessions it rests on, and each figure."""
 
-    verdict: Verdict
-    reason: str
-    sessions: int
-    rows: tuple[Row, ...] = ()
+    verdict: Verdict = key("what was found, in a word")
+    reason: str = key("why, in words")
+    sessions: int = key("number of sessions that it rests on")
+    rows: tuple[Row, ...] = key("by figure", default=(), name="figures", after="could_see")
 
     @property
     def over(self) -> tuple[str, ...]:
         return tuple(row.figure for row in self.rows if row.over)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "sessions": self.sessions,
-            "could_see": self.could_see if self.could_see < 1e6 else None,
-            "figures": [row.to_dict() for row in self.rows],
-        }
-
     @property
+    @told("the slow-down that would have been seen; null: none", kind="float | None", after="sessions",
+          write=lambda ratio: ratio if ratio < 1e6 else None)  # fmt: skip
     def could_see(self) -> float:
         """The least slow-down that would have been seen in every figure, as a share."""
         return math.expm1(min(max((row.limit for row in self.rows), default=math.inf), 700.0))

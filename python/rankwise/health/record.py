@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rankwise.measure.witness import POOR
-from rankwise.records import finite
+from rankwise.records import Record, computed, finite, key, record
+from rankwise.records import key as declared
+
+if TYPE_CHECKING:
+    from typing import Self
 
 SCHEMA = 1
 Verdict = Literal["same", "slower", "unclear", "unusable"]
@@ -30,47 +34,41 @@ OF_LAUNCHES = "lower quartile of launches"
 OF_PROFILE = "profile"
 
 
-@dataclass(frozen=True)
-class Launch:
+@record
+class Launch(Record):
     """One start of the ranks, ``t`` seconds after the session's: the median of each figure, and what else went on."""
 
-    t: float
-    figures: Mapping[str, float]
-    foreign_cpus: float
-    steal_share: float
-    switches_per_s: float
+    t: float = key("when, seconds since 1970")
+    figures: Mapping[str, float] = key("figures by name", above=0)
+    foreign_cpus: float = key("hardware threads that other programs kept busy")
+    steal_share: float = key("share that the hypervisor took")
+    switches_per_s: float = key("involuntary switches")
 
     @property
     def poor(self) -> bool:
         """Whether the machine was so disturbed that the figures say nothing of it."""
         return any(getattr(self, witness) >= limit for witness, limit in POOR.items())
 
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Launch:
-        return Launch(
-            finite(record["t"], "t"),
-            {str(name): _positive(value, str(name)) for name, value in record["figures"].items()},
-            *(finite(record[name], name) for name in ("foreign_cpus", "steal_share", "switches_per_s")),
-        )
 
-
-@dataclass(frozen=True)
-class Session:
+@record
+class Session(Record):
     """A session: when it began, of what machine it is (``key``), its launches, and the value of each figure (a logarithm).
 
     ``over`` names the figures that were beyond what is usual, confirmed or not. One made of a profile has no launches.
     ``accepted`` is not part of its line: it was slower, and when that was accepted as the usual (empty: it was not).
     """
 
-    at: str
-    key: Mapping[str, Any]
-    span_s: float
-    launches: tuple[Launch, ...]
-    value: Mapping[str, float]
-    digest: str
-    verdict: Verdict = "unclear"
-    over: tuple[str, ...] = ()
-    poor: bool = False  # one made of a profile that is
+    schema = computed("version of this document", int, lambda of: SCHEMA)
+    at: str = declared("when, UTC")
+    key: Mapping[str, Any] = declared("which sessions are compared with each other")
+    span_s: float = declared("from the first launch to the last")
+    launches: tuple[Launch, ...] = declared("launches of the ranks")
+    value: Mapping[str, float] = declared("logarithms of the figures, by name")
+    digest: str = declared("digest of the figures", after="over")
+    verdict: Verdict = declared("what was found, in a word", default="unclear")
+    over: tuple[str, ...] = declared("figures beyond their limits", default=())
+    # One made of a profile that is.
+    poor: bool = declared("whether its figures are poor", default=False, omit=True, write=lambda poor: poor or None)
     accepted: str = field(default="", compare=False)
 
     @staticmethod
@@ -78,6 +76,14 @@ class Session:
         """Make a session of its launches, not yet judged."""
         span_s = max((launch.t for launch in launches), default=0.0)
         return Session(at, dict(key), span_s, tuple(launches), value_of(launches), digest)
+
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "") -> Self:
+        """Read a session back. Raises KeyError, ValueError, TypeError or AttributeError where it is none."""
+        session = super().from_dict(value, what)
+        if session.began.tzinfo is None:
+            raise ValueError(f"at '{session.at}' names no time zone")
+        return session
 
     @property
     def identity(self) -> tuple[tuple[str, str], ...]:
@@ -107,40 +113,6 @@ class Session:
         if good < LEAST_LAUNCHES:
             return f"only {good} launches were undisturbed, {LEAST_LAUNCHES} are needed: give it more --launches"
         return "" if self.value else "it has no figure"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema": SCHEMA,
-            "at": self.at,
-            "key": dict(self.key),
-            "span_s": self.span_s,
-            "launches": [asdict(launch) for launch in self.launches],
-            "value": dict(self.value),
-            "verdict": self.verdict,
-            "over": list(self.over),
-            "digest": self.digest,
-            **({"poor": True} if self.poor else {}),
-        }
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Session:
-        """Read a session back. Raises KeyError, ValueError, TypeError or AttributeError where it is none."""
-        if record["verdict"] not in VERDICTS:
-            raise ValueError(f"verdict '{record['verdict']}' is not one of {', '.join(VERDICTS)}")
-        session = Session(
-            at=str(record["at"]),
-            key=dict(record["key"]),
-            span_s=finite(record["span_s"], "span_s"),
-            launches=tuple(Launch.from_dict(launch) for launch in record["launches"]),
-            value={str(name): finite(value, str(name)) for name, value in record["value"].items()},
-            digest=str(record["digest"]),
-            verdict=record["verdict"],
-            over=tuple(str(name) for name in record.get("over", ())),
-            poor=bool(record.get("poor", False)),
-        )
-        if session.began.tzinfo is None:
-            raise ValueError(f"at '{session.at}' names no time zone")
-        return session
 
     def judged(self, verdict: Verdict, over: Sequence[str]) -> Session:
         return replace(self, verdict=verdict, over=tuple(over))

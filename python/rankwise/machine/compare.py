@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from rankwise.distributions import t_quantile, t_tail
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource
-from rankwise.records import Interval
+from rankwise.records import Interval, Record, computed, key, record
 
 Verdict = Literal["slower", "faster", "same", "unclear"]
 Outcome = Literal["slower", "faster", "same", "unclear", "unusable"]
@@ -29,39 +29,25 @@ _ASSUMED = 0.08  # half the 95 % interval where nothing is known of a figure's s
 _LAUNCHES = 10  # that an interval rests on: at most (neighbours are alike), and where a profile does not say
 
 
-@dataclass(frozen=True)
-class Comparison:
+@record
+class Comparison(Record):
     """One figure in both profiles: alpha, beta, or the time at a size; of a shared resource (``link`` names it) the seconds a
     byte, one way and both, and a message. ``ratio_ci`` is None where one has no interval; ``p`` is the probability that chance
     alone puts a ratio within the tolerance so far beyond it.
     """
 
-    link: str
-    sending: str
-    quantity: Quantity
-    size_bytes: int | None
-    a: float
-    b: float
-    ratio: float
+    link: str = key("link class, or shared")
+    sending: str = key("way of sending, or the shared resource")
+    quantity: Quantity = key("which figure")
+    size_bytes: int | None = key("size of the message; null: of all sizes")
+    a: float = key("the figure of profile A, s, s/byte or bytes/s")
+    b: float = key("the figure of profile B, s, s/byte or bytes/s")
+    ratio: float = key("time by B against time by A; above 1: B is slower")
     ratio_ci: Interval | None
-    verdict: Verdict
-    p: float = 1.0
-
-    def to_dict(self) -> dict[str, Any]:
-        low, high = self.ratio_ci or (None, None)
-        return {
-            "link": self.link,
-            "sending": self.sending,
-            "quantity": self.quantity,
-            "size_bytes": self.size_bytes,
-            "a": self.a,
-            "b": self.b,
-            "ratio": self.ratio,
-            "ratio_lo": low,
-            "ratio_hi": high,
-            "p": self.p,
-            "verdict": self.verdict,
-        }
+    ratio_lo = computed("", "float | None", lambda of: of.ratio_ci and of.ratio_ci[0])
+    ratio_hi = computed("", "float | None", lambda of: of.ratio_ci and of.ratio_ci[1])
+    verdict: Verdict = key("slower, faster, same or unclear", after="p")
+    p: float = key("probability that chance alone does it", default=1.0)
 
 
 @dataclass(frozen=True)

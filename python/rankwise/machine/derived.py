@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rankwise.machine.description import KINDS, PROCESSORS, QUANTITIES, TOPOLOGIES, UNITS, Description, Figure
+from rankwise.records import Record, record
+from rankwise.records import key as declared
 
 CLOSE = 0.02  # by which rounded figures may differ
 # A figure, and the factors whose product it is.
@@ -28,20 +29,16 @@ _ORDERED = (
 )
 
 
-@dataclass(frozen=True)
-class Finding:
+@record
+class Finding(Record):
     """A figure that follows from others: how, what is written, what follows (its range), and whether the two meet."""
 
-    machine: str
-    key: str
-    rule: str
-    written: float
-    follows: tuple[float, float]
-    agrees: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"machine": self.machine, "figure": self.key, "rule": self.rule, "written": self.written,
-                "follows": list(self.follows), "agrees": self.agrees}  # fmt: skip
+    machine: str = declared("name of the machine")
+    key: str = declared("key of the figure", name="figure")
+    rule: str = declared("what it follows from")
+    written: float = declared("what is written")
+    follows: tuple[float, float] = declared("range of what follows")
+    agrees: bool = declared("whether the two meet")
 
 
 def check(machine: Description) -> list[Finding]:

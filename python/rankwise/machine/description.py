@@ -12,10 +12,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from rankwise.errors import InputError, unreadable
 from rankwise.files import MOST_DIGITS, plain
+from rankwise.records import Record, key, record
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
 SAME_NETWORK = "same-network"  # measured or published, but of another machine with the same cards and switches
@@ -82,58 +83,66 @@ QUANTITIES: dict[str, QuantityKind] = {
 TOPOLOGIES = ("fully-connected", "torus", "fat-tree", "dragonfly")
 
 
-@dataclass(frozen=True)
-class Figure:
+@record
+class Figure(Record):
     """One figure in SI units; ``low`` and ``high`` bound it where it is only known as a range."""
 
-    value: float
-    low: float
-    high: float
-    unit: str
-    kind: str
-    source: str
-    date: str
-    note: str = ""
+    value: float = key("the figure in SI units")
+    low: float = key(
+        "lower end, where it is not known exactly", omit=True, kind="float | None", get=lambda of: of.end(of.low), after="kind"
+    )
+    high: float = key("upper end", omit=True, kind="float | None", get=lambda of: of.end(of.high), after="low")
+    unit: str = key("unit that it was written in")
+    kind: str = key("how the source knows it")
+    source: str = key("where it is from")
+    date: str = key("date of the source")
+    note: str = key("remark", default="", omit=True)
 
-    def to_dict(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"value": self.value, "unit": self.unit, "kind": self.kind}
-        if self.low != self.high:
-            record |= {"low": self.low, "high": self.high}
-        record |= {"source": self.source, "date": self.date}
-        return record | ({"note": self.note} if self.note else {})
+    def end(self, end: float) -> float | None:
+        return end if self.low != self.high else None
 
 
-@dataclass(frozen=True)
-class Topology:
+@record
+class Topology(Record):
     """How the nodes are connected; ``dimensions`` counts the axes of a torus."""
 
-    name: str
-    dimensions: int | None
-    kind: str
-    source: str
-    date: str
+    name: str = key("how nodes are connected")
+    dimensions: int | None = key("number of dimensions", omit=True, after="date", write=lambda many: many or None)
+    kind: str = key("how the source knows it")
+    source: str = key("where it is from")
+    date: str = key("date of the source")
 
     def label(self) -> str:
         """Say it in words: ``3-D torus``."""
         return f"{self.dimensions}-D torus" if self.name == "torus" else self.name
 
-    def to_dict(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"name": self.name, "kind": self.kind, "source": self.source, "date": self.date}
-        return record | ({"dimensions": self.dimensions} if self.dimensions else {})
+
+class MachineSummary(TypedDict):
+    """What a list of machines says of one."""
+
+    name: Annotated[str, "name"]
+    title: Annotated[str, "what it is"]
+    year: Annotated[int | None, "year in which it began to work"]
+    processor: Annotated[str | None, "kind of processor"]
+    topology: Annotated[str | None, "how nodes are connected"]
+    nodes: Annotated[float | None, "number of nodes"]
+    machine_peak_flop_per_s: Annotated[float | None, "peak of the machine"]
+    unverified: Annotated[list[str], "keys of figures that nobody has checked"]
+    file: Annotated[str, "path of the file"]
 
 
-@dataclass(frozen=True)
-class Description:
+@record
+class Description(Record):
     """A machine as data. ``where`` names the file it came from."""
 
-    name: str
-    title: str
-    year: int | None
-    processor: str | None
-    topology: Topology | None
-    figures: Mapping[str, Figure]
-    where: str
-    notes: tuple[str, ...] = ()
+    name: str = key("name")
+    title: str = key("what it is")
+    year: int | None = key("year in which it began to work")
+    processor: str | None = key("kind of processor")
+    topology: Topology | None = key("how nodes are connected; null: not known")
+    figures: Mapping[str, Figure] = key("figures by name")
+    where: str = key("path of the file", name="file", after="notes")
+    notes: tuple[str, ...] = key("remarks", default=())
 
     def get(self, key: str) -> float | None:
         """The value of a figure in SI units, or None where the description does not have it."""
@@ -191,18 +200,6 @@ class Description:
             "topology": self.topology.label() if self.topology else None, "nodes": self.get("nodes"),
             "machine_peak_flop_per_s": self.machine_peak(), "unverified": self.unverified(), "file": self.where,
         }  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "title": self.title,
-            "year": self.year,
-            "processor": self.processor,
-            "topology": self.topology.to_dict() if self.topology else None,
-            "figures": {key: figure.to_dict() for key, figure in self.figures.items()},
-            "notes": list(self.notes),
-            "file": self.where,
-        }
 
 
 def parse_value(text: str, key: str, what: str, or_zero: bool = False) -> float:
@@ -354,8 +351,8 @@ def _described(record: dict[str, Any], where: str) -> Description:
         where=where,
         notes=tuple(notes),
     )
-    for key in ("taper", "leaf_taper"):
-        _check_taper(described.get(key), f"machine file {where}: figures.{key}")
+    for name in ("taper", "leaf_taper"):
+        _check_taper(described.get(name), f"machine file {where}: figures.{name}")
     return described
 
 
@@ -449,9 +446,9 @@ def _number(record: Mapping[str, Any], key: str, where: str, at: str) -> float:
 
 
 def _no_others(record: Mapping[str, Any], known: tuple[str, ...], where: str, prefix: str) -> None:
-    for key in record:
-        if key not in known:
-            raise InputError(f"machine file {where}: {prefix}{key} is unknown: choose one of {', '.join(known)}")
+    for name in record:
+        if name not in known:
+            raise InputError(f"machine file {where}: {prefix}{name} is unknown: choose one of {', '.join(known)}")
 
 
 def _some_units(unit: str) -> str:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link
-from rankwise.records import Interval
+from rankwise.records import Interval, Record, computed, key, record
 
 
-@dataclass(frozen=True)
-class LinkFigures:
+@record
+class LinkFigures(Record):
     """The latency of a link: one way of its smallest message (0 B where measured), s; its bandwidth: size / time of its largest
     message, bytes/s. Intervals are 95 %, None where the spread is unknown."""
 
-    latency_s: float
+    latency_s: float = key("one way of its smallest message")
     latency_ci_s: Interval | None
+    latency_lo_s = computed("", "float | None", lambda of: of.latency_ci_s and of.latency_ci_s[0])
+    latency_hi_s = computed("", "float | None", lambda of: of.latency_ci_s and of.latency_ci_s[1])
     latency_bytes: int
-    bandwidth_bytes_per_s: float
+    bandwidth_bytes_per_s: float = key("size by time of the largest message")
     bandwidth_ci_bytes_per_s: Interval | None
-    bandwidth_bytes: int
+    bandwidth_lo_bytes_per_s = computed(
+        "", "float | None", lambda of: of.bandwidth_ci_bytes_per_s and of.bandwidth_ci_bytes_per_s[0]
+    )
+    bandwidth_hi_bytes_per_s = computed(
+        "", "float | None", lambda of: of.bandwidth_ci_bytes_per_s and of.bandwidth_ci_bytes_per_s[1]
+    )
+    bandwidth_bytes: int = key("size of that message", name="bandwidth_of_bytes")
     samples: int
 
     @staticmethod
@@ -36,15 +42,6 @@ class LinkFigures:
     def balanced_bytes(self) -> float:
         """The size from which on a message's bytes take longer than its start: latency times bandwidth."""
         return self.latency_s * self.bandwidth_bytes_per_s
-
-    def to_dict(self) -> dict[str, Any]:
-        low, high = self.latency_ci_s or (None, None)
-        least, most = self.bandwidth_ci_bytes_per_s or (None, None)
-        return {
-            "latency_s": self.latency_s, "latency_lo_s": low, "latency_hi_s": high,
-            "bandwidth_bytes_per_s": self.bandwidth_bytes_per_s, "bandwidth_lo_bytes_per_s": least,
-            "bandwidth_hi_bytes_per_s": most, "bandwidth_of_bytes": self.bandwidth_bytes,
-        }  # fmt: skip
 
 
 def figures_of(links: Mapping[str, Link]) -> dict[str, LinkFigures]:

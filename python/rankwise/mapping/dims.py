@@ -11,72 +11,50 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.mapping.problem import Problem, offsets_of, problem_of
 from rankwise.progress import SILENT, Meter
+from rankwise.records import Record, key, record
 
 _MOST_GRIDS = 50_000
 _FINALISTS = 8
 
 
-@dataclass(frozen=True)
-class GridChoice:
+@record
+class GridChoice(Record):
     """A process grid for a mesh: the largest block of mesh cells, and what the best mapping found sends.
 
     ``weights`` are the mesh cells in each offset's halo; ``j_sum``, ``j_max`` and ``bound`` count such cells between
     nodes, ``total`` all of them; ``imbalance`` is the largest block over the mean one, less 1.
     """
 
-    grid: tuple[int, ...]
-    block: tuple[int, ...]
-    weights: tuple[int, ...]
-    bound: int
-    total: int
-    imbalance: float
-    j_sum: int | None = None
-    j_max: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "grid": list(self.grid),
-            "block": list(self.block),
-            "weights": list(self.weights),
-            "bound": self.bound,
-            "total": self.total,
-            "imbalance": self.imbalance,
-            "j_sum": self.j_sum,
-            "j_max": self.j_max,
-        }
+    grid: tuple[int, ...] = key("ranks along each axis")
+    block: tuple[int, ...] = key("cells of the largest block along each axis")
+    weights: tuple[int, ...] = key("cells in the halo of each offset")
+    bound: int = key("what no placement falls below")
+    total: int = key("cells that are sent, in all")
+    imbalance: float = key("largest block by the mean")
+    j_sum: int | None = key("cells that cross nodes, in all", default=None)
+    j_max: int | None = key("those of the node that sends most", default=None)
 
 
-@dataclass(frozen=True)
-class GridChoices:
+@record
+class GridChoices(Record):
     """All grids that were mapped, the best first, how many were ruled out by their bound alone, how many have blocks thinner
     than the halo, and the most cubic one of the others, which is usual."""
 
-    mesh: tuple[int, ...]
-    halo: int
-    candidates: tuple[GridChoice, ...]
-    ruled_out: int
-    too_thin: int
-    usual: GridChoice
+    mesh: tuple[int, ...] = key("cells of the mesh along each axis")
+    halo: int = key("layers")
+    candidates: tuple[GridChoice, ...] = key("all that were mapped, the best first")
+    ruled_out: int = key("grids that their bound alone ruled out")
+    too_thin: int = key("grids with blocks thinner than the halo")
+    usual: GridChoice = key("the most cubic of the grids")
 
     @property
     def best(self) -> GridChoice:
         return self.candidates[0]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "mesh": list(self.mesh),
-            "halo": self.halo,
-            "candidates": [choice.to_dict() for choice in self.candidates],
-            "ruled_out": self.ruled_out,
-            "too_thin": self.too_thin,
-            "usual": self.usual.to_dict(),
-        }
 
 
 def factorisations(ranks: int, ndim: int) -> Iterator[tuple[int, ...]]:

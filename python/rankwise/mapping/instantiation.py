@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from rankwise.records import Record, key, record
 
-@dataclass(frozen=True)
-class Instantiation:
+
+@record
+class Instantiation(Record):
     """How long a rank takes to compute its new cell: processor time of the slowest rank, and of the median one."""
 
-    algorithm: str
-    slowest_s: float
-    median_s: float
-    ranks: int  # how many of them were timed
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"algorithm": self.algorithm, "slowest_s": self.slowest_s, "median_s": self.median_s, "ranks": self.ranks}
+    algorithm: str = key("id of the mapping")
+    slowest_s: float = key("of the slowest rank")
+    median_s: float = key("median of the ranks")
+    ranks: int = key("how many of them were timed")
 
 
 def instantiate(

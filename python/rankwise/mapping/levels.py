@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.mapping.problem import Problem
+from rankwise.records import Record, key, record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,12 +24,12 @@ ABOVE = ("switch", "group")
 _COSTS = (5, 10)  # of a byte that leaves a switch, a group, where nobody says more; between nodes of a switch it costs 1
 
 
-@dataclass(frozen=True)
-class Inner:
+@record
+class Inner(Record):
     """A level below the node: each part of the level above it holds ``ways`` of these (``socket``, ``numa`` or ``l3``)."""
 
-    name: str
-    ways: int
+    name: str = key("name of the level", name="level")
+    ways: int = key("how many of these a part of the level above holds")
 
 
 @dataclass(frozen=True)
@@ -59,19 +60,16 @@ class Crossing:
     sent: int
 
 
-@dataclass(frozen=True)
-class LevelScore:
+@record
+class LevelScore(Record):
     """The messages that cross the parts of this level but stay within one part of the level above it.
 
     ``edges`` counts directed edges, each once, ``bytes`` what they carry.
     """
 
-    level: str
-    edges: int
-    bytes: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"level": self.level, "edges": self.edges, "bytes": self.bytes}
+    level: str = key("name of the level")
+    edges: int = key("directed edges that are cut there")
+    bytes: int = key("what they carry")
 
 
 @dataclass(frozen=True)

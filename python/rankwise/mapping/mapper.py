@@ -13,6 +13,7 @@ from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.mapping.levels import Above, Crossing, Inner, LevelScore, crossings, divide_levels, score_levels
 from rankwise.mapping.problem import Problem, problem_of
+from rankwise.records import Record, key, record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +46,8 @@ class StepTime:
     judge_s: tuple[float, float]
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def times(self) -> dict[str, Any]:
+        """Return what a placement's row says of it."""
         busiest = {"resource": self.resource, "held_s": self.held_s, "bytes": self.bytes} if self.held_s > 0 else None
         low_s, high_s = (self.low_s, self.high_s) if self.low_s < self.high_s else (None, None)
         return {"time_s": self.time_s, "time_lo_s": low_s, "time_hi_s": high_s, "busiest": busiest}
@@ -112,7 +114,7 @@ class MapResult:
         if self.steps:
             record["steps"] = self.steps
         record["bytes_between_nodes"] = self.levels[0].bytes
-        record |= _UNTIMED if self.step is None else self.step.to_dict()
+        record |= _UNTIMED if self.step is None else self.step.times()
         record["levels"] = [level.to_dict() for level in self.levels]
         if self.node_of_cell is not None:
             record["node_of_cell"] = self.node_of_cell.tolist()
@@ -121,12 +123,12 @@ class MapResult:
         return record
 
 
-@dataclass(frozen=True)
-class Skipped:
+@record
+class Skipped(Record):
     """An algorithm of "all" that cannot handle the input, and why."""
 
-    algorithm: str
-    reason: str
+    algorithm: str = key("id of the mapping")
+    reason: str = key("why it cannot handle the input")
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,13 +188,13 @@ class Mappings:
             "bound_kind": self.bound_kind,
             "optimum": self.optimum,
             "message_bytes": self.message_bytes,
-            "levels": [{"level": level.name, "ways": level.ways} for level in self.levels],
+            "levels": [level.to_dict() for level in self.levels],
             "recommended": self.best.algorithm,
             "notes": self.notes,
             "results": [self._row(result, with_maps) for result in self.results],
             **({"above": [self._crossed(i, level) for i, level in enumerate(self.above)]} if self.above else {}),
             **({"front": [self._row(result, with_maps) for result in self.front]} if self.front else {}),
-            "skipped": [{"algorithm": skipped.algorithm, "reason": skipped.reason} for skipped in self.skipped],
+            "skipped": [skipped.to_dict() for skipped in self.skipped],
         }
 
     def _crossed(self, number: int, level: Above) -> dict[str, Any]:

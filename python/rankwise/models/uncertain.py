@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from rankwise.records import Record, key, record
 
 MOST_RANGES = 12
 
 
-@dataclass(frozen=True)
-class Range:
+@record
+class Range(Record):
     """A parameter: its value and the ends between which it lies."""
 
-    value: float
-    low: float
-    high: float
+    value: float = key("the figure")
+    low: float = key("lower end")
+    high: float = key("upper end")
 
     @staticmethod
     def exactly(value: float) -> Range:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankwise import _core
 from rankwise.errors import InputError
+from rankwise.records import Record, key, record, told
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +31,8 @@ class Traffic(Protocol):
     def bytes(self) -> Array: ...
 
 
-@dataclass(frozen=True)
-class Pattern:
+@record
+class Pattern(Record):
     """What describes traffic shortest.
 
     ``kind``: ``grid``; ``graph``, where no grid describes it: then ``dims``, ``periodic``, ``offsets`` and ``cell_of_rank``
@@ -40,13 +41,13 @@ class Pattern:
     between ranks that follow the offsets. ``neighbours``: the least, the median and the most receivers of a rank.
     """
 
-    kind: str
-    dims: tuple[int, ...] = ()
-    periodic: tuple[bool, ...] = ()
-    offsets: tuple[tuple[int, ...], ...] = ()
-    weights: tuple[float, ...] = ()
-    message_bytes: tuple[float, ...] = ()
-    explained: float = 0.0
+    kind: str = key("grid, graph or uncertain")
+    dims: tuple[int, ...] = key("shape of the grid", default=())
+    periodic: tuple[bool, ...] = key("whether each axis wraps around", default=())
+    offsets: tuple[tuple[int, ...], ...] = key("places of the neighbours relative to a rank", default=())
+    weights: tuple[float, ...] = key("weight of each offset", default=())
+    message_bytes: tuple[float, ...] = key("size of the messages along each offset", default=())
+    explained: float = key("share of the bytes along the offsets", default=0.0)
     neighbours: tuple[int, int, int] = (0, 0, 0)
     cell_of_rank: Sequence[int] | Array = field(default=(), compare=False, repr=False)
 
@@ -56,6 +57,7 @@ class Pattern:
         return bool(self.dims) and all(cell == rank for rank, cell in enumerate(self.cell_of_rank))
 
     @property
+    @told("the same in a sentence")
     def words(self) -> str:
         """The pattern in a line: ``3-D halo, 6 neighbours, 4x2x2, periodic, faces of 49, 70 and 100 kB``."""
         least, middle, most = self.neighbours
@@ -90,19 +92,6 @@ class Pattern:
             )
             sizes.setdefault(name, []).append(size)
         return [f"{name} of {_sizes_listed(of_kind)}" for name, of_kind in sizes.items()]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the pattern as JSON has it (see docs/json.md)."""
-        return {
-            "kind": self.kind,
-            "dims": list(self.dims),
-            "periodic": list(self.periodic),
-            "offsets": [list(offset) for offset in self.offsets],
-            "weights": list(self.weights),
-            "message_bytes": list(self.message_bytes),
-            "explained": self.explained,
-            "words": self.words,
-        }
 
 
 def find_pattern(traffic: Traffic) -> Pattern:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,19 @@ Array = NDArray[Any]
 
 _BEGINNINGS = (SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COLLECTIVE)
 _MOST_STEPS = 21  # cut out, of which the median is the representative
+
+
+class StepRecord(TypedDict):
+    """The step that repeats in a program."""
+
+    events: Annotated[int, "events of the step"]
+    inner_events: Annotated[int, "events of the inner step"]
+    super_step_events: Annotated[int, "events of a super step; 0: none"]
+    cover: Annotated[float, "share of the calls in repeated steps"]
+    time_s: Annotated[float, "time of a step, the median"]
+    time_lo_s: Annotated[float, "the shortest step"]
+    time_hi_s: Annotated[float, "the longest step"]
+    steps: Annotated[int, "how many steps were seen"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,7 @@ class Steps:
         more = f"; a longer one every {level.super_step} calls" if level.super_step else ""
         return f"{level.step} calls, {middle} ({low} to {high}, {len(self.durations_s)} steps){more}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> StepRecord:
         """Return the step as JSON has it (see docs/json.md)."""
         first = next(iter(self.levels.values()))
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -23,6 +23,52 @@ def mpi_share(record: Record) -> float | None:
     """Return the share of all ranks' time between Init and Finalize that they were in MPI; None where that is not known."""
     total = float(np.sum(record.header.get("seconds_of_rank", [])))
     return min(1.0, float(mpi_seconds(record).sum()) / total) if total > 0 and record.call_ns.size else None
+
+
+class Pair(TypedDict):
+    """What one rank sent to another."""
+
+    source: Annotated[int, "sender"]
+    dest: Annotated[int, "receiver"]
+    messages: Annotated[int, "number of messages"]
+    bytes: Annotated[int, "bytes in all"]
+    pulled: NotRequired[Annotated[int, "bytes that the receiver fetched"]]
+
+
+class CallTime(TypedDict):
+    """A function of MPI."""
+
+    call: Annotated[str, "name of the function"]
+    calls: Annotated[int, "how many calls"]
+    seconds: Annotated[float, "time in it, of all ranks"]
+    sampled: Annotated[bool, "whether its time is scaled from windows"]
+
+
+class CollectiveCalls(TypedDict):
+    """Collective calls that are alike."""
+
+    call: Annotated[str, "name of the function"]
+    comm: Annotated[int, "number of the communicator"]
+    bytes: Annotated[int, "bytes of a rank"]
+    root: Annotated[int | None, "root; null: none"]
+    calls: Annotated[int, "how many calls"]
+    ranks: Annotated[int, "ranks of the communicator"]
+    seconds: NotRequired[Annotated[float | None, "time in them"]]
+
+
+class Communicator(TypedDict):
+    """A communicator."""
+
+    size: Annotated[int, "number of its ranks"]
+    ranks: Annotated[list[int] | None, "its ranks; null: not known"]
+
+
+class Cart(TypedDict):
+    """A call of MPI_Cart_create."""
+
+    dims: Annotated[list[int], "shape of the grid"]
+    periodic: Annotated[list[bool], "whether each axis wraps around"]
+    reorder: Annotated[bool, "whether ranks may be reordered"]
 
 
 def call_table(record: Record) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.compare import Compared, Comparison, compare, in_words, name_of, ratio_interval
@@ -13,6 +12,7 @@ from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Point
 from rankwise.machine.profile import LINK_CLASSES, Profile
 from rankwise.machine.trust import worst
+from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import (
     INK,
     RATE,
@@ -47,6 +47,30 @@ _TRUST: dict[str, tuple[Kind, str]] = {
 }
 
 
+@record
+class OneProfile(Record):
+    """One of several profiles side by side."""
+
+    name: str = key("its name")
+    profile: Profile
+    created = computed("when it was made, UTC", str, lambda of: of.profile.created)
+    links = computed("by link class", Mapping[str, LinkFigures], lambda of: figures_of(of.profile.links))
+
+
+@record
+class Profiles(Record):
+    """Several profiles, the oldest first; the last is held against the first."""
+
+    history: History
+    found: Compared
+    headline = computed("the conclusion", str, lambda of: _headline(of.found, of.history))
+    outcome = computed("slower, faster, same, unclear or unusable", str, lambda of: of.found.outcome)
+    tolerance = computed("share that counts as the same", float, lambda of: of.history.tolerance)
+    profiles = computed("one entry a profile", list[OneProfile], lambda of: [OneProfile(*one) for one in of.history.profiles])
+    comparisons = computed("figures in both, one by one", list[Comparison], lambda of: of.found.comparisons)
+    notes = computed("what weakens the figures, in words", list[str], lambda of: of.found.notes)
+
+
 @dataclass(frozen=True)
 class History:
     """Profiles of one machine by name, the oldest first; at least two. The last is held against the first."""
@@ -57,6 +81,10 @@ class History:
     def compared(self) -> Compared:
         """Compare the last with the first. Raises InputError where they have no link in common."""
         return compare(self.profiles[0][1], self.profiles[-1][1], self.tolerance)
+
+    def figures(self) -> Profiles:
+        """Return what the page says, as JSON has it."""
+        return Profiles(self, self.compared())
 
     def links(self) -> list[str]:
         """Return the link classes that first and last have, nearer ones first."""
@@ -100,23 +128,6 @@ def render(history: History) -> str:
         next=_next(found, names),
         record=f"rankwise report {' '.join(names)} --json",
     ).html()
-
-
-def record(history: History) -> dict[str, Any]:
-    """Return the page's figures as JSON."""
-    found = history.compared()
-    return {
-        "headline": _headline(found, history),
-        "outcome": found.outcome,
-        "tolerance": history.tolerance,
-        "profiles": [
-            {"name": name, "created": profile.created, "links": {link: one.to_dict() for link,
-                one in figures_of(profile.links).items()}}
-            for name, profile in history.profiles
-        ],
-        "comparisons": [comparison.to_dict() for comparison in found.comparisons],
-        "notes": found.notes,
-    }  # fmt: skip
 
 
 def ratio_picture(history: History) -> Chart:

@@ -6,12 +6,11 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rankwise.machine.compare import ratio_interval
 from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.profile import LINK_CLASSES, Profile
-from rankwise.records import Interval
+from rankwise.records import Interval, Record, key, record
 from rankwise.report.document import Change, Figure, Next
 from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance
 from rankwise.report.machine_boxes import between
@@ -63,23 +62,15 @@ class Gain:
         )
 
 
-@dataclass(frozen=True)
-class Conclusion:
+@record
+class Conclusion(Record):
     """The first screen of a report."""
 
-    headline: str
-    why: str
+    headline: str = key("the conclusion")
+    why: str = key("its cause, in words")
     figures: tuple[Figure, ...]
-    changes: tuple[Change, ...]
-    next: tuple[Next, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "headline": self.headline,
-            "why": self.why,
-            "changes": [{"what": change.what, "gain": change.gain, "interval": change.interval} for change in self.changes],
-            "next": [{"purpose": step.purpose, "command": step.command} for step in self.next],
-        }
+    changes: tuple[Change, ...] = key("what to change, with its gain")
+    next: tuple[Next, ...] = key("what to do next")
 
 
 def conclude(

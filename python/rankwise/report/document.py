@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.blocks import Picture, Table
+from rankwise.records import Record, key, record
 from rankwise.report.chart import Chart, themed
 
 if TYPE_CHECKING:
@@ -54,25 +55,25 @@ class Figure:
         return low, high - low
 
 
-@dataclass(frozen=True)
-class Change:
+@record
+class Change(Record):
     """Something to change: what, its gain (a ratio with its interval, and whether that was measured), why, and in code."""
 
-    what: str
+    what: str = key("what to change")
     why: str = ""
-    gain: str = ""
-    interval: str = ""
+    gain: str = key("the ratio, in words", default="")
+    interval: str = key("its 95 % interval, in words", default="")
     kicker: str = ""
     code: Sequence[tuple[str, str]] = ()  # ("del" or "add", line)
     command: str = ""
 
 
-@dataclass(frozen=True)
-class Next:
+@record
+class Next(Record):
     """A whole command, and what it is for."""
 
-    purpose: str
-    command: str
+    purpose: str = key("what the command is for")
+    command: str = key("a whole command")
 
 
 @dataclass(frozen=True)

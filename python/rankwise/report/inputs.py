@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.files import read_json
-from rankwise.json_record import Record
+from rankwise.json_record import JsonObject
 from rankwise.workloads.comparison import Validation
 
 VALIDATION_COMMAND = "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json -o validate.json"
@@ -27,7 +27,7 @@ def load_validation(path: Path) -> Validation:
 
 def validation_from_record(record: Any, where: str) -> Validation:
     """Build from the JSON value; ``where`` names it in the InputError of a bad one."""
-    return Validation.from_record(Record.top(record, f"validation {where}", f"write a new one with '{VALIDATION_COMMAND}'"))
+    return Validation.from_record(JsonObject.top(record, f"validation {where}", f"write a new one with '{VALIDATION_COMMAND}'"))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class MappingInstance:
 
 def mappings_from_record(record: Any, where: str) -> list[MappingInstance]:
     """Build mapping instances from a JSON value, one bare or several; InputError names ``where`` and the key."""
-    top = Record.top(record, f"mappings {where}", f"write new ones with '{MAPPING_COMMAND}'")
+    top = JsonObject.top(record, f"mappings {where}", f"write new ones with '{MAPPING_COMMAND}'")
     example = top.value.get("example") is True
     return [_instance(item, example) for item in (top.records("instances") if "instances" in top.value else [top])]
 
@@ -82,7 +82,7 @@ def load_mappings(path: Path) -> list[MappingInstance]:
     return mappings_from_record(read_json(path, "mappings", mend), str(path))
 
 
-def _instance(item: Record, example: bool) -> MappingInstance:
+def _instance(item: JsonObject, example: bool) -> MappingInstance:
     grid, nodes = item.counts("grid", least=1), item.counts("nodes", least=1)
     if math.prod(grid) != sum(nodes):
         raise item.complaint("nodes", f"hold {sum(nodes)} ranks for {math.prod(grid)} cells of the grid")
@@ -99,7 +99,7 @@ def _instance(item: Record, example: bool) -> MappingInstance:
     )
 
 
-def _result(result: Record, cells: int, nodes: int) -> MappingResult:
+def _result(result: JsonObject, cells: int, nodes: int) -> MappingResult:
     node_of_cell: Sequence[int] | None = None
     if result.value.get("node_of_cell") is not None:
         node_of_cell = result.counts("node_of_cell")

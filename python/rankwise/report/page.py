@@ -15,6 +15,7 @@ from rankwise.errors import InputError
 from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Curve, LinkModel, Parameter, Point, Segment
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
+from rankwise.records import Record, computed, key, record
 from rankwise.report.conclusion import Conclusion, Gain, conclude, grid_words, mapping_words, volume, way
 from rankwise.report.document import Document, Markup, Section
 from rankwise.report.exchanges import exchange_groups, exchange_picture, group_label
@@ -74,6 +75,10 @@ class Inputs:
         """The comparisons, of which those ask that need them."""
         assert self.validation is not None
         return self.validation
+
+    def figures(self) -> PageFigures:
+        """Return what the page says, as JSON has it."""
+        return PageFigures(self, conclusion_of(self))
 
     @property
     def links(self) -> dict[str, Link]:
@@ -525,6 +530,16 @@ PANELS = (
 )
 
 
+@record
+class PageFigures(Record):
+    """What a page says."""
+
+    inputs: Inputs
+    sections = computed("ids of the page's sections", list[str], lambda of: section_names(of.inputs))
+    conclusion: Conclusion = key("the conclusion", inline=True)
+    links = computed("by link class", Mapping[str, LinkFigures], lambda of: figures_of(of.inputs.links))
+
+
 def conclusion_of(inputs: Inputs) -> Conclusion:
     """Return what the report concludes."""
     return conclude(inputs.profile, inputs.validation, inputs.mappings, inputs.profile_name)
@@ -550,16 +565,6 @@ def render(inputs: Inputs) -> str:
         next=found.next,
         record="rankwise report --json",
     ).html()
-
-
-def record(inputs: Inputs) -> dict[str, Any]:
-    """Return the page's figures as JSON."""
-    links = figures_of(inputs.links)
-    return {
-        "sections": section_names(inputs),
-        **conclusion_of(inputs).to_dict(),
-        "links": {name: figures.to_dict() for name, figures in links.items()},
-    }
 
 
 def section_names(inputs: Inputs) -> list[str]:

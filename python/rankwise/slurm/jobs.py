@@ -7,14 +7,14 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.files import make_folder, read_json, write_json, write_whole
 from rankwise.reading import Trace, read_through
+from rankwise.records import Record, computed, key, record, told
 from rankwise.slurm.commands import slurm
 from rankwise.slurm.script import Settings, Work, job_script
 from rankwise.slurm.states import JobState, log_of, states_of
@@ -28,24 +28,20 @@ _OWN = "rankwise: "  # how our words on stderr begin
 _TAIL_BYTES = 20000
 
 
-@dataclass(frozen=True)
-class Submission:
+@record
+class Submission(Record):
     """One job of a folder: its id, when it was submitted, what it asks for and does."""
 
-    job: str
-    submitted: str
-    settings: Settings
-    work: Work
+    job: str = key("job of Slurm")
+    submitted: str = key("when, UTC")
+    settings: Settings = key("settings of the job", after="samples")
+    work: Work = key("what the job does", kind=tuple[str, ...], write=lambda work: work.words, after="script")
+    samples = computed("file of the samples", "str | None", lambda of: of.work.samples, after="work")
 
     @property
+    @told("name of the script", after="submitted")
     def script(self) -> str:
         return f"job-{self.job}.sh"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "job": self.job, "submitted": self.submitted, "script": self.script, "work": list(self.work.words),
-            "samples": self.work.samples, "settings": self.settings.to_dict(),
-        }  # fmt: skip
 
 
 def submit(folder: Path, settings: Settings, work: Work, program: Sequence[str]) -> Submission:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError
+from rankwise.records import Record, key, record
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _TIME = r"\d{1,7}|\d{1,7}:\d\d|\d{1,5}:\d\d:\d\d|\d{1,4}-\d{1,2}(:\d\d){0,2}"
 _ARRAY = r"\d{1,7}(-\d{1,7}(:\d{1,7})?)?(,\d{1,7}(-\d{1,7}(:\d{1,7})?)?)*(%\d{1,7})?"
@@ -24,30 +28,30 @@ _OPTIONS = {
 }  # that are not named as their fields
 
 
-@dataclass(frozen=True)
-class Settings:
+@record
+class Settings(Record):
     """What a job asks of Slurm; None and empty leave it to the site's defaults."""
 
-    name: str = "rankwise"
-    nodes: int = 1
-    tasks: int | None = None
-    tasks_per_node: int | None = None
-    cpus_per_task: int | None = None
-    time: str | None = None  # as Slurm writes it: 30, 1:30:00, 1-12
-    partition: str | None = None
-    account: str | None = None
-    qos: str | None = None
-    nodelist: str | None = None
-    exclusive: bool = True
-    array: str | None = None
-    dependency: str | None = None
-    mail_user: str | None = None
-    mail_type: str | None = None
-    grace_s: int | None = None  # SIGTERM so long before the time limit; None: at the limit, as the site does it
-    requeue: bool | None = None
-    modules: tuple[str, ...] = ()
-    environment: Mapping[str, str] | None = None
-    extra: tuple[str, ...] = ()  # further options of sbatch
+    name: str = key("name in the queue", default="rankwise")
+    nodes: int = key("number of nodes", default=1)
+    tasks: int | None = key("ranks in all", default=None)
+    tasks_per_node: int | None = key("ranks of a node", default=None)
+    cpus_per_task: int | None = key("processors of a rank", default=None)
+    time: str | None = key("time limit, as Slurm writes it: 30, 1:30:00, 1-12", default=None)
+    partition: str | None = key("as Slurm calls it", default=None)
+    account: str | None = key("as Slurm calls it", default=None)
+    qos: str | None = key("as Slurm calls it", default=None)
+    nodelist: str | None = key("as Slurm calls it", default=None)
+    exclusive: bool = key("whether it has whole nodes", default=True)
+    array: str | None = key("repetitions, as Slurm writes them", default=None)
+    dependency: str | None = key("as Slurm calls it", default=None)
+    mail_user: str | None = key("as Slurm calls it", default=None)
+    mail_type: str | None = key("as Slurm calls it", default=None)
+    grace_s: int | None = key("how long before its end the job is told; null: at its end, as the site does it", default=None)
+    requeue: bool | None = key("as Slurm calls it", default=None)
+    modules: tuple[str, ...] = key("modules that are loaded", default=())
+    environment: Mapping[str, str] | None = key("variables that are set", default=None)
+    extra: tuple[str, ...] = key("further options of sbatch", default=())
 
     def __post_init__(self) -> None:
         """Raises InputError for what could not stand in a script, or that Slurm would misread."""
@@ -88,16 +92,12 @@ class Settings:
             if not re.fullmatch(r"[^\s'\"\\#]+", option):
                 raise InputError(f"--sbatch '{option}' has a blank, a quote or a #: give each option on its own, without them")
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Settings:
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "") -> Self:
         """Read settings back. Raises InputError when they are not ours."""
         try:
-            lists = {name: tuple(record[name]) for name in ("modules", "extra")}
-            return Settings(**{**record, **lists})
-        except (KeyError, TypeError):
+            return super().from_dict(value, what)
+        except (KeyError, TypeError, ValueError):
             raise InputError("the settings are not what was written there: submit it anew without --resume") from None
 
     def directives(self) -> list[str]:

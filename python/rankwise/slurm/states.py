@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
+from rankwise.records import Record, key, record
+from rankwise.records import told as shown
 from rankwise.slurm.commands import slurm, try_slurm
 
 _WORDS = {
@@ -56,26 +56,29 @@ LIVE = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "REQUEUE
         "RESIZING", "SIGNALING", "STOPPED", "STAGE_OUT", "REQUEUE_FED")  # fmt: skip
 
 
-@dataclass(frozen=True)
-class JobState:
+@record
+class JobState(Record):
     """One job, or one task of an array (``12_3``): its state as Slurm calls it, and where that is from."""
 
-    job: str
-    state: str
-    reason: str
-    nodes: str
-    elapsed: str
-    limit: str
-    restarts: int | None
-    exit_code: str | None
-    source: str
-    told: str = ""  # what the job's log says of its end
+    job: str = key("job of Slurm")
+    state: str = key("as Slurm calls it")
+    reason: str = key("why it waits, as Slurm calls it")
+    nodes: str = key("its nodes")
+    elapsed: str = key("as Slurm writes times")
+    limit: str = key("as Slurm writes times")
+    restarts: int | None = key("how often it began anew")
+    exit_code: str | None = key("its exit code, as Slurm writes it")
+    source: str = key("who told")
+    # What the job's log says of its end.
+    told: str = key("last words of its log", default="")
 
     @property
+    @shown("whether it waits or runs")
     def live(self) -> bool:
         return self.state in LIVE
 
     @property
+    @shown("the same in a sentence")
     def words(self) -> str:
         """The state as a sentence without its subject."""
         text = _WORDS.get(self.state, f"is {self.state.lower().replace('_', ' ')}")
@@ -94,9 +97,6 @@ class JobState:
         if self.restarts:
             text += f"; begun anew {self.restarts} time(s)"
         return text
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "live": self.live, "words": self.words}
 
 
 def states_of(jobs: Sequence[str]) -> list[JobState]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise.distributions import t_quantile
+from rankwise.records import Record, key, record, told
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,31 +73,23 @@ def least_pairs() -> int:
     return next(pairs for pairs in range(2, LOOKS[0] + 1) if outside(pairs))
 
 
-@dataclass(frozen=True)
-class Judgement:
+@record
+class Judgement(Record):
     """What some pairs tell: how many times as fast the second placement is, with its interval; ``more``: pairs still needed."""
 
-    pairs: int
-    ratio: float
-    low: float
-    high: float
-    scatter: float
-    verdict: str
+    pairs: int = key("pairs of runs", after="high")
+    ratio: float = key("how many times as fast")
+    low: float = key(name="ratio_lo", kind="float | None", write=lambda low: _finite(low) or None)
+    high: float = key(name="ratio_hi", kind="float | None", write=lambda high: _finite(high))
+    scatter: float = key("how much pairs differ", after="verdict")
+    verdict: str = key("faster, slower, no gain or cannot tell", after="pairs")
     done: bool
-    more: int = 0
+    more: int = key("further pairs that it takes to tell", default=0, name="more_pairs", after="could_find")
 
     @property
+    @told("gain that would have been seen; null: none", kind="float | None", after="scatter", write=lambda gain: _finite(gain))
     def could_find(self) -> float:
         return could_find(self.scatter, self.pairs)
-
-    def to_dict(self) -> dict[str, Any]:
-        def finite(value: float) -> float | None:
-            return value if math.isfinite(value) else None
-
-        return {
-            "ratio": self.ratio, "ratio_lo": finite(self.low) or None, "ratio_hi": finite(self.high), "pairs": self.pairs,
-            "verdict": self.verdict, "scatter": self.scatter, "could_find": finite(self.could_find), "more_pairs": self.more,
-        }  # fmt: skip
 
 
 def judge(differences: Sequence[float], budget: int = LOOKS[-1]) -> Judgement:
@@ -150,3 +142,7 @@ def end_of(differences: Sequence[float]) -> Judgement:
         if judgement.done:
             break
     return judgement
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from rankwise.errors import InputError, RankwiseError, unreadable
 from rankwise.files import append_json_line, load_json, plain
@@ -42,6 +42,40 @@ class Pair:
 
     times_s: tuple[float, float]
     sent_bytes: tuple[int | None, int | None]
+
+
+class LinkBytes(TypedDict):
+    """Bytes over the links of a placement."""
+
+    placement: Annotated[str, "name of the placement"]
+    promised: Annotated[int, "bytes that the placement promises"]
+    counted: Annotated[int | None, "bytes that were counted; null: nothing counts them"]
+
+
+class Placed(TypedDict):
+    """A placement that was tried."""
+
+    name: Annotated[str, "name of the placement"]
+    hosts: Annotated[list[str], "host of each rank"]
+    command: Annotated[str, "a whole command"]
+    time_s: Annotated[float, "time of a run, the median"]
+
+
+class TriedRecord(TypedDict):
+    """What a trial came to."""
+
+    ratio: Annotated[float | None, "how many times as fast; null: there was nothing to try"]
+    ratio_lo: Annotated[float | None, "lower end of its 95 % interval"]
+    ratio_hi: Annotated[float | None, "upper end of its 95 % interval"]
+    pairs: Annotated[int, "pairs of runs"]
+    verdict: Annotated[str, "faster, slower, no gain or cannot tell"]
+    link_bytes: Annotated[list[LinkBytes], "bytes over links, of each placement"]
+    why: NotRequired[Annotated[str | None, "why there was nothing to try"]]
+    scatter: NotRequired[Annotated[float, "how much pairs differ"]]
+    could_find: NotRequired[Annotated[float | None, "gain that would have been seen"]]
+    more_pairs: NotRequired[Annotated[int, "further pairs that it takes to tell"]]
+    placements: NotRequired[Annotated[list[Placed], "the placements that were tried"]]
+    samples: NotRequired[Annotated[str, "file of the samples"]]
 
 
 @dataclass

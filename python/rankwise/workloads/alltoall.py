@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankwise.errors import InputError
+from rankwise.records import key, record
 from rankwise.units import format_size, parse_ints, parse_sizes
 from rankwise.workloads.base import Case, Options, Program, Site, Times, Transpose, Workload, joined, option, require_known
 from rankwise.workloads.exchange import DEFAULT_RANKS
@@ -16,15 +17,15 @@ _MOST_RANKS = 4096
 _AT_ONCE = "MPI_Alltoall is priced as all messages at once: what the library does inside is its own"
 
 
-@dataclass(frozen=True)
+@record
 class AlltoallCase(Case):
     """One all-to-all of ``number`` ranks, ``message_bytes`` from each to each."""
 
     workload, kernel = "alltoall", "transpose"
 
-    number: int
-    method: str
-    message_bytes: int
+    number: int = key("number of ranks", name="ranks")
+    method: str = key("how it is done")
+    message_bytes: int = key("size of a block")
 
     @property
     def ranks(self) -> int:
@@ -37,9 +38,6 @@ class AlltoallCase(Case):
     @property
     def way(self) -> str:
         return self.method
-
-    def keys(self) -> dict[str, Any]:
-        return {"ranks": self.ranks, "method": self.method, "message_bytes": self.message_bytes}
 
     def cells(self) -> dict[str, str]:
         return {"method": self.method, "ranks": str(self.ranks), "size": format_size(self.message_bytes)}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NotRequired, Protocol, TypedDict
 
 from rankwise.questions import Options as Options
 from rankwise.questions import option as option
+from rankwise.records import Record, key, record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,13 +24,13 @@ else:
 SIMULATED = ("--least", "1", "--most", "1", "--warm-up", "0")  # every repetition takes the same time
 
 
-@dataclass(frozen=True)
-class Span:
+@record
+class Span(Record):
     """A time with its 95 % interval, in seconds; without a width it has none, and both ends are None."""
 
-    time_s: float
-    lo_s: float | None
-    hi_s: float | None
+    time_s: float = key("how long it takes")
+    lo_s: float | None = key(name="time_lo_s")
+    hi_s: float | None = key(name="time_hi_s")
 
     def __post_init__(self) -> None:
         if self.lo_s is None or self.hi_s is None or not self.lo_s < self.hi_s:
@@ -53,9 +54,6 @@ class Span:
     @classmethod
     def point(cls, time_s: float) -> Span:
         return cls(time_s, time_s, time_s)
-
-    def to_dict(self) -> dict[str, float | None]:
-        return {"time_s": self.time_s, "time_lo_s": self.lo_s, "time_hi_s": self.hi_s}
 
 
 @dataclass(frozen=True)
@@ -92,13 +90,13 @@ class Halo:
     weights: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Busiest:
+@record
+class Busiest(Record):
     """What ranks share that is held longest (card-out, memory, uplink-0, ...), for how long, and the bytes that pass it."""
 
-    resource: str
-    held_s: float
-    size_bytes: int
+    resource: str = key("name of the resource")
+    held_s: float = key("how long it is held")
+    size_bytes: int = key("bytes that pass through it")
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,17 @@ class Pricer(Protocol):
     def require_links(self, case: Case) -> None: ...
 
 
-class Case(ABC):
+class Figures(TypedDict):
+    """What only some workloads have of a row."""
+
+    busiest: NotRequired[Annotated[Busiest, "the resource that is held longest, of a prediction"]]
+
+
+class Settings(Record):
+    """What was asked of a whole comparison; each workload may have its own."""
+
+
+class Case(Record, ABC):
     """One thing to be timed: it can be named, priced, started and read back. Cases are frozen dataclasses."""
 
     workload: ClassVar[str]
@@ -151,9 +159,9 @@ class Case(ABC):
         """The size of one message, for a ping-pong to compare with."""
         return None
 
-    @abstractmethod
     def keys(self) -> dict[str, Any]:
         """Return what names the case in JSON."""
+        return self.to_dict()
 
     @abstractmethod
     def cells(self) -> dict[str, str]:
@@ -169,9 +177,9 @@ class Case(ABC):
         """What a choice is made for: candidates differ in their way alone."""
         return self.ranks, self.block_bytes
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Settings:
         """Return what was asked of a whole comparison."""
-        return {}
+        return Settings()
 
     # The model.
     def program(self) -> Program:
@@ -238,8 +246,8 @@ class Case(ABC):
         return row
 
 
-@dataclass(frozen=True)
-class Row:
+@record
+class Row(Record):
     """An engine's answer for one case; without a width its interval is none, and both ends are None.
 
     ``verified`` is None where nothing was sent that could be checked. ``pingpong_time_s`` is the one-way time of a block
@@ -248,22 +256,22 @@ class Row:
     shared resources of which a prediction knows nothing.
     """
 
-    engine: str
-    case: Case
-    time_s: float
-    time_lo_s: float | None
-    time_hi_s: float | None
-    messages_per_rank: int | None
-    bytes_per_rank: int | None
-    verified: bool | None
-    notes: tuple[str, ...] = ()
-    repetitions: int | None = None
-    oversubscribed: bool = False
-    pingpong_time_s: float | None = None
-    parts: Mapping[str, Span] = field(default_factory=dict)
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    engine: str = key("model, simgrid, run or projection")
+    case: Case = key("what was asked", inline=True)
+    time_s: float = key("time of a round, the slowest rank's")
+    time_lo_s: float | None = key()
+    time_hi_s: float | None = key()
+    messages_per_rank: int | None = key("messages that a rank sends at most")
+    bytes_per_rank: int | None = key("bytes that a rank sends at most")
+    verified: bool | None = key("whether every byte that arrived was right; null: nothing was sent")
+    notes: tuple[str, ...] = key("what weakens the figures, in words", default=(), after="assumed")
+    repetitions: int | None = key("repetitions that were timed; null: none", default=None)
+    oversubscribed: bool = key("whether ranks shared a core", default=False)
+    pingpong_time_s: float | None = key("ping-pong beside the case; null: none", default=None)
+    parts: Mapping[str, Span] = key("by phase", factory=dict, omit=True, name="phases")
+    figures: Mapping[str, Any] = key("what only this workload has", factory=dict, inline=True, shape="Figures")
     samples_s: Any = field(default=None, compare=False, repr=False)
-    assumed: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = key("what was assumed for want of a figure", default=())
 
     @classmethod
     def of(
@@ -283,26 +291,6 @@ class Row:
     def interval_s(self) -> tuple[float, float] | None:
         """The 95 % interval; None where nothing is known of the spread: a simulation is not repeated."""
         return None if self.time_lo_s is None or self.time_hi_s is None else (self.time_lo_s, self.time_hi_s)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as JSON has it (see docs/json.md)."""
-        return {
-            "engine": self.engine,
-            **self.case.keys(),
-            "time_s": self.time_s,
-            "time_lo_s": self.time_lo_s,
-            "time_hi_s": self.time_hi_s,
-            "messages_per_rank": self.messages_per_rank,
-            "bytes_per_rank": self.bytes_per_rank,
-            "verified": self.verified,
-            "repetitions": self.repetitions,
-            "oversubscribed": self.oversubscribed,
-            "pingpong_time_s": self.pingpong_time_s,
-            **({"phases": {name: span.to_dict() for name, span in self.parts.items()}} if self.parts else {}),
-            **self.figures,
-            "assumed": list(self.assumed),
-            "notes": list(self.notes),
-        }
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import expm1, log1p
 from statistics import fmean, median
-from typing import Any
+from typing import Annotated, NotRequired, TypedDict
 
-from rankwise.json_record import Record
+from rankwise.json_record import JsonObject
 from rankwise.machine.trust import Trust
+from rankwise.records import Record, computed, key, record, told
 from rankwise.workloads.base import Case, Row
 from rankwise.workloads.exchange import ExchangeCase
 
@@ -17,8 +18,8 @@ from rankwise.workloads.exchange import ExchangeCase
 _LEAST_SHARE = 0.02
 
 
-@dataclass(frozen=True)
-class Paired:
+@record
+class Paired(Record):
     """The model's own error of one case: ingredients and exchange were timed by turns in the same launches.
 
     ``group``: the algorithm and way of sending. ``error``: predicted from the launch's ingredients / measured - 1, the median
@@ -27,13 +28,16 @@ class Paired:
     few). ``unclear``: too few launches were quiet.
     """
 
-    group: str
-    error: float | None
-    floor: float | None
-    half_width: float | None
+    group: str = key("what is alike: the algorithm and way of sending")
+    error: float | None = key("prediction from the launch's parts by measurement minus 1; null: no launch was whole")
+    floor: float | None = key("what cannot be told from noise")
+    half_width: float | None = key(
+        "half of the interval in which 95 % of rows lie, as a share", write=lambda width: width and expm1(width)
+    )
     unclear: bool
 
     @property
+    @told("holds, wrong or unclear")
     def verdict(self) -> str:
         """``holds``, ``wrong`` (more than twice the floor) or ``unclear``."""
         if self.unclear or self.error is None or self.floor is None:
@@ -41,21 +45,12 @@ class Paired:
         return "wrong" if abs(self.error) > 2 * self.floor else "holds"
 
     @property
+    @told("whether the measurement lies in the predicted interval", name="inside_interval", after="half_width")
     def inside(self) -> bool | None:
         """Whether the measurement lies in the interval around the prediction."""
         if self.error is None or self.half_width is None:
             return None
         return abs(log1p(self.error)) <= self.half_width
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "group": self.group,
-            "error": self.error,
-            "floor": self.floor,
-            "half_width": None if self.half_width is None else expm1(self.half_width),
-            "inside_interval": self.inside,
-            "verdict": self.verdict,
-        }
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ class PairedSession:
     fresh: float | None
     unclear: bool
 
-    def summary(self, rows: Sequence[Paired]) -> dict[str, Any]:
+    def summary(self, rows: Sequence[Paired]) -> PairedSummary:
         """Return the mean absolute errors: of all, and of each group; rows that are wrong; what the intervals hold."""
         groups: dict[str, list[Paired]] = {}
         for row in rows:
@@ -102,8 +97,47 @@ class PairedSession:
         }
 
 
-@dataclass(frozen=True)
-class Comparison:
+class GroupErrors(TypedDict):
+    """Of rows that are alike, in a paired validation."""
+
+    group: Annotated[str, "what is alike: the algorithm and way of sending"]
+    rows: Annotated[int, "how many there are"]
+    error: Annotated[float | None, "mean absolute error"]
+    floor: Annotated[float | None, "what cannot be told from noise"]
+    wrong: Annotated[int, "how many are wrong"]
+
+
+class PairedSummary(TypedDict):
+    """What a paired validation comes to."""
+
+    launches: Annotated[int, "launches that counted"]
+    left_out: Annotated[int, "launches that were left out as too noisy, or cut off"]
+    unclear: Annotated[bool, "whether the machine was too busy to judge"]
+    error: Annotated[float | None, "mean absolute error"]
+    floor: Annotated[float | None, "what cannot be told from noise"]
+    drift: Annotated[float | None, "ping-pongs against the profile's"]
+    fresh: Annotated[float | None, "messages in exchanges against warm ping-pongs"]
+    wrong: Annotated[int, "how many rows are wrong"]
+    share_inside: Annotated[float | None, "share of rows within the predicted interval"]
+    half_width: Annotated[float | None, "half of the interval in which 95 % of rows lie, the median"]
+    groups: Annotated[list[GroupErrors], "by group"]
+
+
+class ValidationSummary(TypedDict):
+    """What all rows of a validation come to."""
+
+    mape: Annotated[float, "mean absolute error"]
+    noise_floor: Annotated[float | None, "mean absolute error of a second run against the first"]
+    bias: Annotated[float, "mean error"]
+    share_inside: Annotated[float, "share within the predicted interval"]
+    mape_at_present_speed: Annotated[float | None, "mean absolute error without the drift"]
+    drift: Annotated[float | None, "ping-pongs against the profile's, the median"]
+    paired: NotRequired[Annotated[PairedSummary, "what runs by turns with their parts say of the model"]]
+    phases: NotRequired[Annotated[Mapping[str, float | None], "mean absolute error of each phase"]]
+
+
+@record
+class Comparison(Record):
     """One case, predicted and measured.
 
     ``drift``: a ping-pong beside the exchange took so many times what the profile says (None: unknown); ``again``: a second
@@ -112,9 +146,38 @@ class Comparison:
 
     predicted: Row
     measured: Row
-    drift: float | None
+    asked = computed("what was asked", "Case", lambda row: row.case, inline=True)
+    predicted_by = computed("engine of the prediction", str, lambda row: row.predicted.engine)
+    measured_by = computed("engine that it is held against", str, lambda row: row.measured.engine)
+    predicted_time_s = computed("predicted time", float, lambda row: row.predicted.time_s)
+    predicted_time_lo_s = computed("", "float | None", lambda row: row.predicted.time_lo_s)
+    predicted_time_hi_s = computed("", "float | None", lambda row: row.predicted.time_hi_s)
+    measured_time_s = computed("measured time", float, lambda row: row.measured.time_s)
+    measured_time_lo_s = computed("", "float | None", lambda row: row.measured.time_lo_s)
+    measured_time_hi_s = computed("", "float | None", lambda row: row.measured.time_hi_s)
+    measured_again_time_s = computed("of a second run", "float | None", lambda row: row.again and row.again.time_s)
+    drift: float | None = key("ping-pong beside it against the profile's", after="error_of_second_run")
     again: Row | None = None
-    paired: Paired | None = None
+    paired: Paired | None = key(
+        "what runs by turns with its parts say of the model", default=None, omit=True, after="oversubscribed"
+    )
+    messages_per_rank = computed("messages that a rank sends at most", "int | None", lambda row: row.measured.messages_per_rank)
+    bytes_per_rank = computed("bytes that a rank sends at most", "int | None", lambda row: row.measured.bytes_per_rank)
+    verified = computed("whether every byte that arrived was right", "bool | None", lambda row: row.measured.verified)
+    repetitions = computed("repetitions that were timed", "int | None", lambda row: row.measured.repetitions)
+    oversubscribed = computed("whether ranks shared a core", bool, lambda row: row.measured.oversubscribed)
+    all_predicted = computed(
+        "all of the prediction", "Row | None", lambda row: row.predicted if row.measured.parts else None, omit=True,
+        name="predicted",
+    )
+    all_measured = computed(
+        "all of the measurement", "Row | None", lambda row: row.measured if row.measured.parts else None, omit=True,
+        name="measured",
+    )
+    errors_by_phase = computed(
+        "error of each phase; null: it is next to nothing", Mapping[str, float | None], lambda row: row.phase_errors(),
+        omit=True, name="phase_errors",
+    )
 
     @property
     def case(self) -> Case:
@@ -127,25 +190,30 @@ class Comparison:
         return self.case
 
     @property
+    @told("what weakens the figures, in words", after="errors_by_phase")
     def notes(self) -> list[str]:
         return [*self.predicted.notes, *self.measured.notes]
 
     @property
+    @told("prediction by measurement minus 1", after="measured_again_time_s")
     def error(self) -> float:
         """Predicted / measured - 1."""
         return self.predicted.time_s / self.measured.time_s - 1.0
 
     @property
+    @told("the same of a second run: what is noise", after="error")
     def error_of_second_run(self) -> float | None:
         """Second run / first - 1: what is noise, for nothing was predicted."""
         return None if self.again is None else self.again.time_s / self.measured.time_s - 1.0
 
     @property
+    @told("error without the drift", after="drift")
     def error_at_present_speed(self) -> float | None:
         """The error that is left when the prediction is scaled by the drift: the model's own share."""
         return None if self.drift is None else self.predicted.time_s * self.drift / self.measured.time_s - 1.0
 
     @property
+    @told("whether the measurement lies in the predicted interval", after="error_at_present_speed")
     def inside_interval(self) -> bool:
         """Whether the measured median lies in the predicted interval; not where there is none."""
         ends = self.predicted.interval_s
@@ -159,42 +227,8 @@ class Comparison:
             for phase, measured in self.measured.parts.items()
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        whole: dict[str, Any] = {}
-        if self.measured.parts:
-            whole = {
-                "predicted": self.predicted.to_dict(),
-                "measured": self.measured.to_dict(),
-                "phase_errors": self.phase_errors(),
-            }
-        return {
-            **self.case.keys(),
-            "predicted_by": self.predicted.engine,
-            "measured_by": self.measured.engine,
-            "predicted_time_s": self.predicted.time_s,
-            "predicted_time_lo_s": self.predicted.time_lo_s,
-            "predicted_time_hi_s": self.predicted.time_hi_s,
-            "measured_time_s": self.measured.time_s,
-            "measured_time_lo_s": self.measured.time_lo_s,
-            "measured_time_hi_s": self.measured.time_hi_s,
-            "measured_again_time_s": None if self.again is None else self.again.time_s,
-            "error": self.error,
-            "error_of_second_run": self.error_of_second_run,
-            "drift": self.drift,
-            "error_at_present_speed": self.error_at_present_speed,
-            "inside_interval": self.inside_interval,
-            "messages_per_rank": self.measured.messages_per_rank,
-            "bytes_per_rank": self.measured.bytes_per_rank,
-            "verified": self.measured.verified,
-            "repetitions": self.measured.repetitions,
-            "oversubscribed": self.measured.oversubscribed,
-            **({} if self.paired is None else {"paired": self.paired.to_dict()}),
-            **whole,
-            "notes": self.notes,
-        }
-
     @classmethod
-    def from_record(cls, row: Record) -> Comparison:
+    def from_record(cls, row: JsonObject) -> Comparison:
         """Read an exchange's comparison back. Raises InputError that names the key."""
         grid, cutoff = row.counts("grid", least=1), row.count("cutoff", least=1)
         periodic = row.flags("periodic") if "periodic" in row.value else (True,) * len(grid)
@@ -220,15 +254,22 @@ class Comparison:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Validation:
+@record
+class Validation(Record):
     """All comparisons of one session, against one profile; never empty."""
 
-    profile: str
-    comparisons: Sequence[Comparison]
+    schema = computed("version of this document", int, lambda of: 1)
+    workload = computed("which workload it is of", str, lambda of: of.comparisons[0].case.workload)
+    profile: str = key("path of the profile")
+    comparisons: Sequence[Comparison] = key("one entry a case", name="rows", after="settings")
     session: PairedSession | None = None  # of a paired one
-    trust: Trust | None = None  # in the profile's figures
-    example: bool = False  # chosen by us, not by who asks
+    trust: Trust | None = key("in the profile's figures", default=None, omit=True)
+    # Chosen by us, not by who asks.
+    example: bool = key("whether rankwise chose the question", default=False, omit=True, write=lambda example: example or None)
+    settings = computed(
+        "what was asked of all", "rankwise.workloads.base.Settings", lambda of: of.comparisons[0].case.settings(), inline=True
+    )
+    figures = computed("over all rows", "ValidationSummary", lambda of: of.summary(), name="summary", after="comparisons")
 
     @property
     def drift(self) -> float | None:
@@ -236,7 +277,7 @@ class Validation:
         drifts = [c.drift for c in self.comparisons if c.drift is not None]
         return median(drifts) if drifts else None
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> ValidationSummary:
         """Return the mean absolute error, the mean error, and the share of measurements inside the interval.
 
         ``noise_floor`` is the mean absolute error that the second run makes in predicting the first (None: there was none);
@@ -245,20 +286,19 @@ class Validation:
         """
         errors = [comparison.error for comparison in self.comparisons]
         phases = [comparison.phase_errors() for comparison in self.comparisons]
-        return {
-            "mape": _mean_size(errors),
+        found: ValidationSummary = {
+            "mape": _mean_size(errors) or 0.0,
             "noise_floor": _mean_size(c.error_of_second_run for c in self.comparisons),
             "bias": fmean(errors),
             "share_inside": fmean(comparison.inside_interval for comparison in self.comparisons),
             "mape_at_present_speed": _mean_size(c.error_at_present_speed for c in self.comparisons),
             "drift": self.drift,
-            **(
-                {}
-                if self.session is None
-                else {"paired": self.session.summary([c.paired for c in self.comparisons if c.paired])}
-            ),
-            **({"phases": {name: _mean_size(of[name] for of in phases) for name in phases[0]}} if phases[0] else {}),
         }
+        if self.session is not None:
+            found["paired"] = self.session.summary([c.paired for c in self.comparisons if c.paired])
+        if phases[0]:
+            found["phases"] = {name: _mean_size(of[name] for of in phases) for name in phases[0]}
+        return found
 
     def headline(self) -> str:
         """Say whether the prediction holds."""
@@ -281,21 +321,8 @@ class Validation:
         error, floor = (_mean_size(getattr(row, name) for row in rows) or 0.0 for name in ("error", "floor"))
         return f"The model {held}; in the mean it errs by {100 * error:.1f} %, noise by {100 * floor:.1f} %."
 
-    def to_dict(self) -> dict[str, Any]:
-        case = self.comparisons[0].case
-        return {
-            "schema": 1,
-            "workload": case.workload,
-            "profile": self.profile,
-            **({} if self.trust is None else {"trust": self.trust.to_dict()}),
-            **({"example": True} if self.example else {}),
-            **case.settings(),
-            "rows": [comparison.to_dict() for comparison in self.comparisons],
-            "summary": self.summary(),
-        }
-
     @classmethod
-    def from_record(cls, record: Record) -> Validation:
+    def from_record(cls, record: JsonObject) -> Validation:
         """Read an exchange's validation back. Raises InputError that names the key."""
         rows = tuple(Comparison.from_record(row) for row in record.records("rows"))
         return cls(str(record.value.get("profile", "")), rows, example=record.value.get("example") is True)

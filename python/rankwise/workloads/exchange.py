@@ -10,6 +10,7 @@ from typing import Any
 
 from rankwise import _core
 from rankwise.errors import InputError
+from rankwise.records import computed, key, record, told
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_sizes
 from rankwise.workloads.base import Case, Options, Program, Site, Times, Workload, joined, option, require_known
 
@@ -50,7 +51,7 @@ def names() -> Names:
     )
 
 
-@dataclass(frozen=True)
+@record
 class ExchangeCase(Case):
     """One neighbour exchange: an algorithm and a way of sending on a grid of boxes, a cutoff, a block size.
 
@@ -60,17 +61,19 @@ class ExchangeCase(Case):
 
     workload = kernel = "exchange"
 
-    algorithm: str
-    mode: str
-    grid: tuple[int, ...]
-    periodic: tuple[bool, ...]
-    cutoff: int
-    message_bytes: int
-    shell: str = "full"
-    replication: int = 1
-    team_boxes: str = "pooled"
+    algorithm: str = key("id of the algorithm")
+    mode: str = key("way of sending")
+    dims = computed("number of axes", int, lambda case: len(case.grid))
+    grid: tuple[int, ...] = key("ranks along each axis", least=1)
+    periodic: tuple[bool, ...] = key("whether each axis wraps around")
+    cutoff: int = key("layers of neighbours", least=0)
+    message_bytes: int = key("size of a block", least=0, after="ranks")
+    shell: str = key("full or eighth", default="full")
+    replication: int = key("copies c of each block; 1 for algorithms without teams", default=1, least=1)
+    team_boxes: str = key("boxes of a team: pooled or replicated", default="pooled")
 
     @property
+    @told("number of ranks")
     def ranks(self) -> int:
         return math.prod(self.grid) * (self.replication if self.team_boxes == "replicated" else 1)
 
@@ -86,22 +89,6 @@ class ExchangeCase(Case):
     def way(self) -> str:
         teams = f" with teams of {self.replication}" if self.algorithm == "team-shift" else ""
         return f"{self.algorithm}{teams}, {self.mode}"
-
-    def keys(self) -> dict[str, Any]:
-        """Return what names a case in JSON; ``replication`` is 1 for algorithms without teams."""
-        return {
-            "algorithm": self.algorithm,
-            "mode": self.mode,
-            "dims": len(self.grid),
-            "grid": list(self.grid),
-            "periodic": list(self.periodic),
-            "cutoff": self.cutoff,
-            "shell": self.shell,
-            "replication": self.replication,
-            "team_boxes": self.team_boxes,
-            "ranks": self.ranks,
-            "message_bytes": self.message_bytes,
-        }
 
     def cells(self) -> dict[str, str]:
         return {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.launch.knowledge import wisdom_arguments
 from rankwise.machine.profile import Profile
+from rankwise.records import key, record, told
 from rankwise.units import format_time, parse_ints, parse_shape
 from rankwise.workloads.base import (
     SIMULATED,
@@ -18,6 +19,7 @@ from rankwise.workloads.base import (
     Options,
     Pricer,
     Row,
+    Settings,
     Site,
     Span,
     Times,
@@ -54,7 +56,42 @@ class Ingredients:
     on_node: int = 1
 
 
-@dataclass(frozen=True)
+@record
+class FftSettings(Settings):
+    """What was asked of a whole comparison of FFTs."""
+
+    reading: str = key("how the model of the paper is read")
+
+
+class PhaseSpans(TypedDict):
+    """The phases of a transform."""
+
+    compute: Annotated[Span, "local FFTs"]
+    shuffle: Annotated[Span, "moving data within a rank"]
+    exchange: Annotated[Span, "exchange between ranks"]
+
+
+class ShortenedSpans(PhaseSpans):
+    """The phases of transforms that were shortened to fit the time, and their sum."""
+
+    imbalance: Annotated[Span, "waiting for slower ranks"]
+    total: Annotated[Span, "all of them"]
+
+
+class FftFigures(TypedDict):
+    """What only FFTs have of a row."""
+
+    per_rank: Annotated[list[PhaseSpans], "by rank"]
+    isolated: Annotated[Mapping[str, Span], "phases timed alone"]
+    terms: Annotated[Mapping[str, float | None], "time by term of the model"]
+    checks: Annotated[Mapping[str, float], "errors of the transform, and the bound on them"]
+    library: Annotated[str | None, "library of the local FFTs"]
+    array_bytes: Annotated[int | None, "the array of all ranks"]
+    memory_bytes: Annotated[int | None, "memory of a rank"]
+    shortened: NotRequired[Annotated[ShortenedSpans, "what was shortened to fit the time"]]
+
+
+@record
 class FftCase(Case):
     """One 3-D FFT of n[0] x n[1] x n[2] points on a process grid p1 x p2 (src/fft/decomposition.hpp says how).
 
@@ -69,17 +106,17 @@ class FftCase(Case):
     workload = kernel = "fft3d"
     most_a_launch = 1
 
-    n: tuple[int, int, int]
-    grid: tuple[int, int]
-    real: bool = False
-    precision: str = "double"
-    order: str = "transposed"
-    method: str = "alltoall"
-    direction: str = "forward"
-    chunks: int = 1
-    batch: int = 1
-    packed: int = 1
-    in_flight: int = 1
+    n: tuple[int, int, int] = key("points along each axis")
+    grid: tuple[int, int] = key("ranks along both axes of the process grid")
+    real: bool = key("whether the data are real numbers", default=False)
+    precision: str = key("single or double", default="double")
+    order: str = key("order of the result", default="transposed")
+    method: str = key("how blocks are exchanged", default="alltoall")
+    direction: str = key("forward or backward", default="forward")
+    chunks: int = key("parts whose exchanges and transforms overlap", default=1)
+    batch: int = key("fields that one call transforms", default=1)
+    packed: int = key("fields whose blocks travel as one message", default=1, name="together")
+    in_flight: int = key("2: one group of fields is exchanged while the next one is transformed", default=1)
     library: str = field(default="auto", compare=False)
     planning: str = field(default="measure", compare=False)
     reading: str = field(default=CALIBRATED, compare=False)
@@ -93,6 +130,7 @@ class FftCase(Case):
         return self.real, self.precision, self.order, self.direction
 
     @property
+    @told("number of ranks", after="grid")
     def ranks(self) -> int:
         return self.grid[0] * self.grid[1]
 
@@ -148,27 +186,11 @@ class FftCase(Case):
     def bytes_sent(self) -> int:
         return round(self.batch * sum(self.bytes_per_rank * (1 - 1 / ranks) for ranks in self.exchanges))
 
-    def keys(self) -> dict[str, Any]:
-        return {
-            "n": list(self.n),
-            "grid": list(self.grid),
-            "ranks": self.ranks,
-            "real": self.real,
-            "precision": self.precision,
-            "order": self.order,
-            "method": self.method,
-            "direction": self.direction,
-            "chunks": self.chunks,
-            "batch": self.batch,
-            "together": self.packed,
-            "in_flight": self.in_flight,
-        }
-
     def cells(self) -> dict[str, str]:
         return {"n": "x".join(map(str, self.n)), "grid": "x".join(map(str, self.grid))}
 
-    def settings(self) -> dict[str, Any]:
-        return {"reading": self.reading}
+    def settings(self) -> FftSettings:
+        return FftSettings(self.reading)
 
     def predict(self, model: Pricer) -> Row:
         from rankwise.workloads.fft3d_model import predicted

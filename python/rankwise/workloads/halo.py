@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError
+from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
 from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workload, option, require_known
 from rankwise.workloads.replayed import ReplayedCase
@@ -25,22 +26,27 @@ MODES = ("isend", "ssend")
 _UNPRICED = "packing and unpacking are not part of the time: 'rankwise measure pack' adds them to the profile"
 
 
-@dataclass(frozen=True)
-class Surface:
+@record
+class Surface(Record):
     """What a rank's box gives and gets: faces of so many bytes an axis, or a box of cells with a halo.
 
     ``faces``: bytes across one face of each axis; else ``box`` cells with ``width`` of halo on every side, ``bytes_a_cell`` of
     all ``fields`` together, with edges and corners or without.
     """
 
-    grid: tuple[int, ...]
-    periodic: tuple[bool, ...]
-    faces: tuple[int, ...] = ()
-    box: tuple[int, ...] = ()
-    width: tuple[int, ...] = ()
-    bytes_a_cell: int = 1
-    corners: bool = True
+    grid: tuple[int, ...] = key("ranks along each axis")
+    periodic: tuple[bool, ...] = key("whether each axis wraps around")
+    faces: tuple[int, ...] = key("bytes of each face", default=(), omit=True, name="faces_bytes")
+    box: tuple[int, ...] = key("cells of a rank along each axis", default=(), omit=True)
+    width: tuple[int, ...] = key("layers of the halo along each axis", default=(), omit=True)
+    bytes_a_cell: int = key("bytes of a cell", default=1, optional=True)
+    corners: bool = key("whether edges and corners travel", default=True, optional=True)
     fields: int = 1
+
+    def keys(self) -> dict[str, Any]:
+        """Return what names it in JSON: its faces, or its box."""
+        of_a_box = ("bytes_a_cell", "corners") if self.faces else ()
+        return {name: value for name, value in self.to_dict().items() if name not in of_a_box}
 
     @property
     def ranks(self) -> int:
@@ -50,12 +56,6 @@ class Surface:
     def has_rows(self) -> bool:
         """Whether the rows of memory are known that messages are gathered from."""
         return not self.faces
-
-    def keys(self) -> dict[str, Any]:
-        shape = {"faces_bytes": list(self.faces)} if self.faces else {
-            "box": list(self.box), "width": list(self.width), "bytes_a_cell": self.bytes_a_cell, "corners": self.corners,
-        }  # fmt: skip
-        return {"grid": list(self.grid), "periodic": list(self.periodic), **shape}
 
     def messages(self, route: str) -> list[tuple[int, int, int, int, int]]:
         """Return (phase, source, dest, bytes, bytes of a row), one message a partner and phase, ascending; none to oneself.
@@ -130,18 +130,21 @@ _UNPACKED = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class HaloCase(ReplayedCase):
     """One exchange of all ranks' halos by one route."""
 
     workload = "halo"
 
-    surface: Surface | SavedHalo
-    route: str
-    mode: str
+    surface: Surface | SavedHalo = key("the halo", inline=True, write=lambda surface: surface.keys(), after="mode")
+    route: str = key("id of the algorithm", name="algorithm")
+    mode: str = key("way of sending")
     step: PhasedStep = field(hash=False, compare=False)
+    messages_per_rank = computed("messages that a rank sends at most", int, lambda case: case._most[0])
+    bytes_per_rank = computed("bytes that a rank sends at most", int, lambda case: case._most[1])
 
     @property
+    @told("number of ranks", after="surface")
     def ranks(self) -> int:
         return self.surface.ranks
 
@@ -161,13 +164,6 @@ class HaloCase(ReplayedCase):
         sent = np.bincount(self.step.source, minlength=self.ranks)
         size = np.bincount(self.step.source, self.step.bytes, minlength=self.ranks)
         return int(sent.max()), int(size.max())
-
-    def keys(self) -> dict[str, Any]:
-        messages, size = self._most
-        return {
-            "algorithm": self.route, "mode": self.mode, **self.surface.keys(), "ranks": self.ranks,
-            "messages_per_rank": messages, "bytes_per_rank": size,
-        }  # fmt: skip
 
     def cells(self) -> dict[str, str]:
         messages, size = self._most

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwise.errors import InputError
+from rankwise.records import computed, key, record, told
 from rankwise.workloads.base import Options, Program, Site, Workload, option
 from rankwise.workloads.replayed import ReplayedCase
 
@@ -17,32 +18,27 @@ if TYPE_CHECKING:
 _COMPUTING = "computing as it was observed is part of the time"
 
 
-@dataclass(frozen=True)
+@record
 class ObservedCase(ReplayedCase):
     """The representative step of a record."""
 
     workload = "observed"
 
-    record: Path
+    record: Path = key("name of the record", kind=str, write=lambda path: path.name)
     step: PhasedStep = field(hash=False, compare=False)
+    phases = computed("phases of the step", int, lambda case: case.step.phases)
+    messages = computed("number of messages", int, lambda case: len(case.step.bytes))
+    bytes = computed("bytes in all", int, lambda case: int(case.step.bytes.sum()))
+    compute_s = computed("computing of a rank", float, lambda case: case._compute_s)
 
     @property
+    @told("number of ranks", after="record")
     def ranks(self) -> int:
         return self.step.ranks
 
     @property
     def way(self) -> str:
         return "observed"
-
-    def keys(self) -> dict[str, Any]:
-        return {
-            "record": self.record.name,
-            "ranks": self.ranks,
-            "phases": self.step.phases,
-            "messages": len(self.step.bytes),
-            "bytes": int(self.step.bytes.sum()),
-            "compute_s": self._compute_s,
-        }
 
     def cells(self) -> dict[str, str]:
         return {"program": self.record.name, "ranks": str(self.ranks), "phases": str(self.step.phases)}

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.files import read_json
-from rankwise.json_record import Record
+from rankwise.json_record import JsonObject
+from rankwise.records import Record, key, record
 
 _MEND = "give a file that rankwise_halo_save wrote"
 _MOST_RANKS = 2**24
 _MOST_BYTES = 2**53
 
 
-@dataclass(frozen=True)
-class SavedHalo:
+@record
+class SavedHalo(Record):
     """Who sends how much to whom, of all ranks: one message a pair, all in flight together.
 
     ``pairs``: (source, dest, bytes, bytes of a row), ascending; ``has_rows``: whether the rows are known.
     """
 
-    path: Path
+    path: Path = key("name of the file of the saved pattern", name="pattern", kind=str, write=lambda path: path.name)
     ranks: int
     pairs: tuple[tuple[int, int, int, int], ...] = field(repr=False)
     has_rows: bool
+
+    def keys(self) -> dict[str, Any]:
+        return self.to_dict()
 
     def messages(self, route: str) -> list[tuple[int, int, int, int, int]]:
         """Return (phase, source, dest, bytes, bytes of a row) of each message, ascending."""
         assert route == "direct"
         return [(0, *pair) for pair in self.pairs]
 
-    def keys(self) -> dict[str, Any]:
-        return {"pattern": self.path.name}
-
 
 def read_saved(path: Path) -> SavedHalo:
     """Read a saved pattern. Raises InputError."""
-    file = Record.top(read_json(path, "saved halo", _MEND), str(path), _MEND)
+    file = JsonObject.top(read_json(path, "saved halo", _MEND), str(path), _MEND)
     if file.get("kind") != "halo":
         raise file.complaint("kind", 'is not "halo"')
     ranks = file.count("ranks", 1)
@@ -52,9 +53,9 @@ def read_saved(path: Path) -> SavedHalo:
     has_rows = True
     for pair in file.records("pairs", empty=True):
         source, dest = pair.count("source"), pair.count("dest")
-        for key, rank in (("source", source), ("dest", dest)):
+        for end, rank in (("source", source), ("dest", dest)):
             if rank >= ranks:
-                raise pair.complaint(key, f"is {rank}, but the ranks are 0 to {ranks - 1}")
+                raise pair.complaint(end, f"is {rank}, but the ranks are 0 to {ranks - 1}")
         if source == dest:
             raise pair.complaint("dest", f"is {dest}, the source itself, but nothing is sent to oneself")
         if (source, dest) in pairs:

@@ -12,19 +12,34 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from rankwise.errors import InputError
+from rankwise.records import Interval, computed, key, record, told
 from rankwise.units import format_size, format_time, parse_periodic, parse_shape, parse_sizes
-from rankwise.workloads.base import Aside, Case, Halo, Options, Program, Row, Site, Times, Workload, joined, option
+from rankwise.workloads.base import Aside, Case, Figures, Halo, Options, Program, Row, Site, Times, Workload, joined, option
 from rankwise.workloads.exchange import FALLBACK
+
+if TYPE_CHECKING:
+    from rankwise.statistics import Summary
 
 BASELINE = "blocked"
 _FOLD_ABOVE_BYTES = 1 << 30  # of all ranks' messages
 _ONE_NODE = "all ranks are on one node: no mapping can spare it messages; start them on several"
 
 
-@dataclass(frozen=True)
+class StencilFigures(Figures):
+    """What only stencils have of a row."""
+
+    messages: NotRequired[Annotated[int, "number of messages"]]
+    speedup_over_blocked: NotRequired[Annotated[float | None, "how many times as fast as blocked"]]
+    speedup_ci: NotRequired[Annotated[Interval | None, "95 % interval of that"]]
+    all: NotRequired[Annotated[Summary, "of all samples"]]
+    without_outliers: NotRequired[Annotated[Summary, "of those that are no outliers"]]
+    outliers: NotRequired[Annotated[int, "number of samples left out"]]
+
+
+@record
 class StencilCase(Case):
     """A halo exchange: every cell sends ``message_bytes`` to each cell of its stencil; a rank a cell, row-major.
 
@@ -36,17 +51,19 @@ class StencilCase(Case):
     buffers_sends = False
     most_a_simulation = 4  # setting up thousands of ranks costs as much as a few exchanges; what is done is kept by the run
 
-    grid: tuple[int, ...]
-    periodic: tuple[bool, ...]
-    stencil: str
-    mapping: str
+    grid: tuple[int, ...] = key("ranks along each axis")
+    periodic: tuple[bool, ...] = key("whether each axis wraps around")
+    stencil: str = key("stencil")
+    mapping: str = key("id of the mapping")
     node_of_cell: tuple[int, ...]
-    j_sum: int
-    j_max: int
-    message_bytes: int
+    j_sum: int = key("messages between nodes, in all")
+    j_max: int = key("those of the node that sends most")
+    nodes_used = computed("number of nodes", int, lambda case: max(case.node_of_cell) + 1, name="nodes")
+    message_bytes: int = key("size of a message", after="ranks")
     repetitions: int | None = field(default=None, compare=False)
 
     @property
+    @told("number of ranks", after="nodes_used")
     def ranks(self) -> int:
         return math.prod(self.grid)
 
@@ -65,19 +82,6 @@ class StencilCase(Case):
     @property
     def folds_memory(self) -> bool:  # type: ignore[override]
         return 2 * self.ranks * len(_offsets(self.stencil, len(self.grid))) * self.message_bytes > _FOLD_ABOVE_BYTES
-
-    def keys(self) -> dict[str, Any]:
-        return {
-            "grid": list(self.grid),
-            "periodic": list(self.periodic),
-            "stencil": self.stencil,
-            "mapping": self.mapping,
-            "j_sum": self.j_sum,
-            "j_max": self.j_max,
-            "nodes": max(self.node_of_cell) + 1,
-            "ranks": self.ranks,
-            "message_bytes": self.message_bytes,
-        }
 
     def cells(self) -> dict[str, str]:
         return {

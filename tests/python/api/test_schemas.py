@@ -1,10 +1,9 @@
-"""Every verb that prints JSON has a published schema, in which every key is told; what several verbs print stands once."""
+"""Every verb that prints JSON has a schema, in which every key is told; what several objects share stands once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from jsonschema import Draft202012Validator, ValidationError
 import schemas
 from rankwise.cli.base import app
 from rankwise.cli.verbs import register_verbs
+from rankwise.schemas import main
 
 # One verb, several questions.
 BESIDE = {"error", "doctor-nodes", "measure-all-pairs", "measure-fft3d", "measure-pack", "report-profiles", "map-observed"}
@@ -41,54 +41,49 @@ def objects(schema: Any) -> Iterator[Any]:
 
 
 def test_verbs_have_schemas() -> None:
-    known = {path.stem for path in schemas.FOLDER.glob("*.json")} - {"definitions"}
-    assert known == verbs_with_json() | BESIDE
+    assert set(schemas.names()) == verbs_with_json() | BESIDE
 
 
-@pytest.mark.parametrize("path", sorted(schemas.FOLDER.glob("*.json")), ids=lambda path: path.stem)
-def test_a_schema_is_one_and_tells_its_keys(path: Path) -> None:
-    schema = json.loads(path.read_text())
+@pytest.mark.parametrize("name", schemas.names())
+def test_a_schema_is_one_and_tells_its_keys(name: str) -> None:
+    schema = schemas.schema(name)
     Draft202012Validator.check_schema(schema)
-    defined = json.loads((schemas.FOLDER / schemas.DEFINITIONS).read_text())["$defs"]
+    defined = schema.get("$defs", {})
+    for one in objects({key: value for key, value in schema.items() if key != "$defs"} | {"defined": list(defined.values())}):
+        if not isinstance(one.get("properties"), dict) or "type" not in one:
+            continue
+        assert set(one.get("required", ())) <= set(one["properties"])
+        for key, value in one["properties"].items():
+            assert isinstance(value, dict) and value.get("description"), f"nothing is said of {key}"
     for one in objects(schema):
-        assert set(one.get("required", ())) <= set(one.get("properties", ()))
-        for key, value in one.get("properties", {}).items():
-            assert isinstance(value, dict) and (value.get("description") or key == "description"), (
-                f"key_meanings.txt lacks {key}"
-            )
-        if "$ref" in one:
-            assert one["$ref"].removeprefix("definitions.json#/$defs/") in defined
-    if path.stem != "definitions":
-        with pytest.raises(ValidationError):
-            Draft202012Validator(schemas.loaded()[path.stem]).validate([])
+        assert "$ref" not in one or one["$ref"].removeprefix("#/$defs/") in defined
+    with pytest.raises(ValidationError):
+        Draft202012Validator(schema).validate([])
 
 
 def test_units_follow_from_the_names_of_keys() -> None:
-    defined = json.loads((schemas.FOLDER / schemas.DEFINITIONS).read_text())["$defs"]
-    point, link = defined["point"]["properties"], defined["link"]["properties"]
+    defined = schemas.schema("profile-show")["$defs"]
+    point, link = defined["link.Point"]["properties"], defined["profile.Link"]["properties"]
     assert point["time_s"]["description"].endswith("of this size, s") and link["alpha_s"]["description"].endswith(", s")
-    assert link["beta_s_per_byte"]["description"].endswith("s/byte") and link["alpha_ci_s"]["$ref"].endswith("/interval")
+    assert link["beta_s_per_byte"]["description"].endswith("s/byte") and "interval" in link["alpha_ci_s"]["description"]
 
 
-def test_schemas_are_merged_and_refuse_what_they_do_not_name() -> None:
-    one, other = schemas.inferred({"a": 1, "b": [1.5], "links": {"x-y": {"t": 1}}}), schemas.inferred({"a": None, "b": []})
-    whole = schemas.merged(one, other)
-    assert whole == {
-        "type": "object", "required": ["a", "b"],
-        "properties": {
-            "a": {"type": ["integer", "null"]}, "b": {"type": "array", "items": {"type": ["null", "number"]}},
-            "links": one["properties"]["links"],
-        },
-    }  # fmt: skip
-    assert one["properties"]["links"]["additionalProperties"]["required"] == ["t"]
-    strict = Draft202012Validator(schemas.closed(whole))
-    assert strict.is_valid({"a": 1, "b": [], "links": {"any": {"t": 2}}})
-    assert not strict.is_valid({"a": 1, "b": [], "c": 1}) and not strict.is_valid({"a": 1, "b": [], "links": {"any": {"s": 2}}})
+def test_null_stands_only_where_nothing_may_be_known() -> None:
+    row = schemas.schema("predict-exchange")["$defs"]["base.Row-exchange"]["properties"]
+    assert row["time_s"]["type"] == "number" and row["verified"]["type"] == ["boolean", "null"]
+    assert row["algorithm"]["type"] == "string" and "j_sum" not in row
+    assert "j_sum" in schemas.schema("predict-stencil")["$defs"]["base.Row-stencil"]["properties"]
 
 
-def test_what_is_written_is_read_again() -> None:
-    before = {
-        name: (schemas.FOLDER / f"{name}.json").read_text() for name in ("predict-exchange", "profile-show", "definitions")
-    }
-    known = schemas.loaded()
-    assert {name: schemas.text_of(known)[name] for name in before} == before
+def test_a_closed_schema_refuses_what_it_does_not_name() -> None:
+    strict = Draft202012Validator(schemas.closed(schemas.schema("error")))
+    right = {"error": {"what": "a", "mend": "b", "exit_code": 1}}
+    assert strict.is_valid(right) and not strict.is_valid({**right, "more": 1})
+    assert not strict.is_valid({"error": {**right["error"], "more": 1}}) and not strict.is_valid({"error": {}})
+
+
+def test_schemas_are_printed() -> None:
+    shown: list[str] = []
+    assert main(["error"], shown.append) == 0 and json.loads(shown[0]) == schemas.schema("error")
+    assert main([], shown.append) == 0 and shown[1:] == schemas.names()
+    assert main(["nothing"], shown.append) == 2

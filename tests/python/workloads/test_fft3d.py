@@ -200,7 +200,7 @@ def test_rates_survive_the_file(tmp_path: Path) -> None:
     record = json.loads((tmp_path / "m.json").read_text())
     record["fft3d"]["rates"][0]["triad_bytes_per_s"] = -1.0
     (tmp_path / "m.json").write_text(json.dumps(record))
-    with pytest.raises(InputError, match="triad_bytes_per_s -1.0 is not positive"):
+    with pytest.raises(InputError, match=r"fft3d.rates\[0\].triad_bytes_per_s -1.0 is not above 0"):
         Profile.load(tmp_path / "m.json")
 
 

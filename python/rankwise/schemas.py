@@ -1,0 +1,194 @@
+"""The JSON schema (2020-12) of what each verb prints under ``--json``, from what its records declare.
+
+``python -m rankwise.schemas`` lists them, ``python -m rankwise.schemas predict-exchange`` prints one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from rankwise.api import (
+    advising,
+    asking,
+    comparing,
+    examining,
+    health,
+    kept,
+    machines,
+    observing,
+    profiles,
+    projecting,
+    regretting,
+    reporting,
+    schedules,
+    streams,
+)  # fmt: skip
+from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
+from rankwise.errors import InputError
+from rankwise.machine.fft_rates import FftRates
+from rankwise.machine.packing import Packing
+from rankwise.mapping.keys import MappedRecord
+from rankwise.papers import keys
+from rankwise.record_schema import Schema, schema_of
+from rankwise.slurm.states import JobState
+from rankwise.trial.session import TriedRecord
+from rankwise.workloads.alltoall import AlltoallCase
+from rankwise.workloads.base import Case, Figures, Row, Settings
+from rankwise.workloads.exchange import ExchangeCase
+from rankwise.workloads.fft3d import FftCase, FftFigures, FftSettings
+from rankwise.workloads.halo import HaloCase
+from rankwise.workloads.observed import ObservedCase
+from rankwise.workloads.stencil import StencilCase, StencilFigures
+
+
+class Failure(TypedDict):
+    """What went wrong."""
+
+    what: Annotated[str, "what went wrong"]
+    mend: Annotated[str, "what to do; empty: nothing is known to help"]
+    exit_code: Annotated[int, "exit code of the command"]
+
+
+class Failed(TypedDict):
+    """What every verb prints where it fails."""
+
+    error: Annotated[Failure, "what went wrong"]
+
+
+class Accepted(TypedDict):
+    """Sessions that count as usual from now on."""
+
+    accepted: Annotated[list[str], "when they were, UTC"]
+
+
+class Files(TypedDict):
+    """Results of a job."""
+
+    files: Annotated[list[Path], "files that were fetched"]
+
+
+class Script(TypedDict):
+    """A job that is not submitted."""
+
+    script: Annotated[str, "the job's script"]
+
+
+class Jobs(TypedDict):
+    """Jobs of Slurm."""
+
+    jobs: Annotated[list[JobState], "one entry a job"]
+
+
+class Submitted(TypedDict):
+    """A job that was submitted."""
+
+    folder: Annotated[Path, "the job's folder"]
+    job: Annotated[str, "job of Slurm"]
+    submitted: Annotated[str, "when, UTC"]
+    script: Annotated[str, "name of the script"]
+    work: Annotated[list[str], "what the job does"]
+    samples: Annotated[str | None, "file of the samples"]
+    settings: Annotated[Any, "settings of the job"]
+
+
+# Of each workload what a case is, what its rows have beside others, and what was asked of all.
+WORKLOADS: dict[str, dict[Any, Any]] = {
+    "exchange": {Case: ExchangeCase},
+    "stencil": {Case: StencilCase, Figures: StencilFigures},
+    "halo": {Case: HaloCase},
+    "alltoall": {Case: AlltoallCase},
+    "fft3d": {Case: FftCase, Figures: FftFigures, Settings: FftSettings},
+    "observed": {Case: ObservedCase},
+}
+# A verb, or one of the questions that it answers, and what it prints.
+PRINTED: dict[str, Any] = {
+    "advise": advising.Advised,
+    "cache": kept.Cached,
+    "choose-exchange": asking.Chosen,
+    "doctor": examining.Examined,
+    "doctor-nodes": streams.SlowNodes,
+    "error": Failed,
+    "exchange-check": schedules.Proofs,
+    "exchange-show": schedules.Schedule,
+    "fit": profiles.Machine,
+    "health-accept": Accepted,
+    "health-add": health.Health,
+    "health-run": health.Health,
+    "health-show": health.Health,
+    "ledger": kept.Ledger,
+    "machines-check": machines.Checked,
+    "machines-list": machines.Machines,
+    "machines-show": machines.DescribedMachine,
+    "map": MappedRecord,
+    "map-observed": MappedRecord,
+    "measure": profiles.Machine,
+    "measure-all-pairs": streams.StreamTimes,
+    "measure-fft3d": FftRates,
+    "measure-pack": Packing,
+    "observe-show": observing.Observation,
+    "profile-compare": comparing.Compared,
+    "profile-import": profiles.Machine,
+    "profile-show": profiles.Machine,
+    "project-fft3d": projecting.ProjectedFft,
+    "project-table": keys.TrendTable,
+    "quick": reporting.Quick,
+    "report": reporting.Report,
+    "report-profiles": reporting.History,
+    "reproduce-czechowski2012": keys.Czechowski2012,
+    "reproduce-hunold2020": keys.Hunold2020,
+    "reproduce-wagner2024": keys.Wagner2024,
+    "reproduce-werner2023": keys.Werner2023,
+    "slurm-fetch": Files,
+    "slurm-script": Script,
+    "slurm-status": Jobs,
+    "slurm-submit": Submitted,
+    "slurm-wait": Jobs,
+    "try": TriedRecord,
+    "validate-choose": regretting.Regretted,
+}
+PROJECTED: dict[str, dict[Any, Any]] = {
+    "project-exchange": {projecting.ProjectedRow: Row, Case: ExchangeCase, Figures: ProjectedFigures},
+    "project-stencil": {projecting.ProjectedRow: ProjectedStencil},
+}
+
+
+def names() -> list[str]:
+    """Return the names of all schemas: the words of the verbs, joined."""
+    by_workload = [f"{verb}-{workload}" for verb in ("predict", "run", "simulate", "validate") for workload in WORKLOADS]
+    chosen = [f"choose-{workload}" for workload in WORKLOADS if workload not in ("exchange", "observed")]
+    return sorted([*PRINTED, *PROJECTED, *by_workload, *chosen])
+
+
+def schema(name: str) -> Schema:
+    """Return a schema. Raises InputError for a name that none has."""
+    if name not in names():
+        raise InputError(f"'{name}' has no schema: choose one of {', '.join(names())}")
+    title = f"rankwise {name.replace('-', ' ')} --json"
+    verb, _, workload = name.partition("-")
+    if name in PROJECTED:
+        return schema_of(projecting.Projected, title, PROJECTED[name], "projected")
+    if name in PRINTED:
+        return schema_of(PRINTED[name], title, WORKLOADS["exchange"], "exchange")
+    whole = {"choose": asking.Ranked, "validate": asking.Validated}.get(verb, asking.Times)
+    return schema_of(whole, title, WORKLOADS[workload], workload)
+
+
+def main(words: list[str], show: Callable[[str], None]) -> int:
+    """Print the schemas that are named, or the names of all."""
+    from rankwise.files import json_text
+
+    try:
+        texts = [json_text(schema(word)) for word in words] or names()
+    except InputError as error:
+        print(f"rankwise: {error}", file=sys.stderr)
+        return error.exit_code
+    for text in texts:
+        show(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], print))
