@@ -14,7 +14,7 @@ from rankwise.errors import RankwiseError
 from rankwise.files import write_whole
 from rankwise.machine.profile import Profile
 from rankwise.report.inputs import load_mappings, load_validation
-from rankwise.report.summary import summary_picture
+from rankwise.report.nodemaps import summary_picture
 
 
 def main() -> None:

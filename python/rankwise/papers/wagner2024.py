@@ -2,7 +2,7 @@
 
 The published tables give mean and standard deviation over ten runs for two ranks on cores of a socket, sockets of a node
 and nodes. From them: alpha and beta of each placement, and the effects that the author describes, found in the figures by the
-rules of ``osu_effects`` rather than taken from the text. Profiles of repeated ``measure bandwidth`` give the same tables.
+rules of ``wagner2024_effects``, not taken from the text. Profiles of repeated ``measure bandwidth`` give the same tables.
 """
 
 from __future__ import annotations

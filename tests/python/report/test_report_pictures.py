@@ -17,8 +17,7 @@ from rankwise.report.chart import Chart, SizeAxis
 from rankwise.report.exchanges import exchange_groups, exchange_picture
 from rankwise.report.inputs import MappingInstance, validation_from_record
 from rankwise.report.links import link_picture, links_picture
-from rankwise.report.nodemaps import cost_picture, node_map_picture
-from rankwise.report.summary import summary_picture
+from rankwise.report.nodemaps import cost_picture, node_map_picture, summary_picture
 from rankwise.workloads.comparison import Validation
 
 _SVG = "{http://www.w3.org/2000/svg}"
