@@ -9,7 +9,7 @@ from rankwise.records import Interval
 
 
 class Figure(TypedDict):
-    key: Annotated[str, "which sessions are compared with each other; of a figure its name"]
+    key: Annotated[str, "short name of it, the same in all versions"]
     prediction: Annotated[int, "number of the prediction"]
     what: Annotated[str, "what was found, or is to be done"]
     unit: Annotated[str, "unit"]
@@ -57,7 +57,7 @@ class Figure6Statement(TypedDict):
 
 
 class Cell(TypedDict):
-    key: Annotated[str, "which sessions are compared with each other; of a figure its name"]
+    key: Annotated[str, "short name of it, the same in all versions"]
     symbol: Annotated[str, "symbol in the paper"]
     design: Annotated[str, "which design of the paper"]
     column: Annotated[str, "column of the paper's table"]
@@ -99,7 +99,7 @@ class Balances(TypedDict):
 
 
 class Statement(TypedDict):
-    key: Annotated[str, "which sessions are compared with each other; of a figure its name"]
+    key: Annotated[str, "short name of it, the same in all versions"]
     figure: Annotated[str, "key of the figure"]
     measured: Annotated[str, "what was measured, or when"]
     literal: Annotated[str, "our value, by reading"]
@@ -261,7 +261,7 @@ class Czechowski2012(TypedDict):
 
 
 class Claim(TypedDict):
-    key: Annotated[str, "which sessions are compared with each other; of a figure its name"]
+    key: Annotated[str, "short name of it, the same in all versions"]
     section: Annotated[str, "section of the paper"]
     says: Annotated[str, "the sentence"]
     holds: Annotated[bool, "whether it does; null: nobody could see"]
@@ -464,7 +464,7 @@ class Werner2023(TypedDict):
 
 
 class Trend(TypedDict):
-    key: Annotated[str, "which sessions are compared with each other; of a figure its name"]
+    key: Annotated[str, "short name of it, the same in all versions"]
     symbol: Annotated[str, "symbol in the paper"]
     meaning: Annotated[str, "what it is"]
     unit: Annotated[str, "unit"]
@@ -474,7 +474,7 @@ class Trend(TypedDict):
 
 
 class Value(TypedDict):
-    key: Annotated[str, "which sessions are compared with each other; of a figure its name"]
+    key: Annotated[str, "short name of it, the same in all versions"]
     symbol: Annotated[str, "symbol in the paper"]
     design: Annotated[str, "which design of the paper"]
     unit: Annotated[str, "unit"]
