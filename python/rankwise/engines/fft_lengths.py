@@ -33,7 +33,8 @@ from rankwise.machine.profile import Profile
 from rankwise.measure.samples import now
 from rankwise.progress import tell
 from rankwise.workloads.base import Case, Pricer, Span
-from rankwise.workloads.fft3d import CALIBRATED, METHODS, PHASES, TIMED, FftCase, Ingredients, fitting_grids
+from rankwise.workloads.fft3d import FftCase, fitting_grids
+from rankwise.workloads.fft3d_case import CALIBRATED, METHODS, PHASES, TIMED, Ingredients
 from rankwise.workloads.fft3d_model import exchanges_s
 
 LAUNCHES = 3

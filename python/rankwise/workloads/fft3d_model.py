@@ -17,10 +17,10 @@ from rankwise.machine.fft_rates import FftRates, RankRates
 from rankwise.machine.profile import Profile
 from rankwise.models.fft3d import Transform, connected_network_time, flops_time, literal, memory_time, shuffle_time
 from rankwise.workloads.base import Pricer, Program, Row, Span, Transpose
-from rankwise.workloads.fft3d import LITERAL, MEASURED, PHASES, TIMED, WALK, FftCase, Ingredients
+from rankwise.workloads.fft3d_case import LITERAL, MEASURED, PHASES, TIMED, WALK, FftTransform, Ingredients
 
 
-def predicted(case: FftCase, model: Pricer) -> Row:
+def predicted(case: FftTransform, model: Pricer) -> Row:
     """Return the model's row of a case. Raises InputError for a rank count whose rates were not measured."""
     if case.reading == TIMED:
         return _of_ingredients(case, model)
@@ -64,7 +64,7 @@ def predicted(case: FftCase, model: Pricer) -> Row:
     )  # fmt: skip
 
 
-def _of_ingredients(case: FftCase, model: Pricer) -> Row:
+def _of_ingredients(case: FftTransform, model: Pricer) -> Row:
     """Return the row of parts that were timed, with the judge's exchanges where these were not."""
     made_of = case.ingredients.get(case.grid)
     if made_of is None:
@@ -95,12 +95,12 @@ def _of_ingredients(case: FftCase, model: Pricer) -> Row:
     )  # fmt: skip
 
 
-def exchanges_s(case: FftCase, model: Pricer, on_node: int) -> float:
+def exchanges_s(case: FftTransform, model: Pricer, on_node: int) -> float:
     """Return the time of a case's exchanges by the judge, with so many ranks a node."""
     return _exchanges(case, model, on_node).time_s
 
 
-def _hidden_s(case: FftCase, model: Pricer, made_of: Ingredients) -> float:
+def _hidden_s(case: FftTransform, model: Pricer, made_of: Ingredients) -> float:
     """Return what slices or turns hide of a batch's local work and exchanges."""
     return sum(
         _core.fft_hidden(groups, case.chunks, case.in_flight)
@@ -109,16 +109,16 @@ def _hidden_s(case: FftCase, model: Pricer, made_of: Ingredients) -> float:
     )
 
 
-def _over_groups(case: FftCase, of_group: Callable[[int], Span]) -> Span:
+def _over_groups(case: FftTransform, of_group: Callable[[int], Span]) -> Span:
     """Return what the groups of fields that travel together take, one after the other."""
     return _sum(_times(groups, of_group(fields)) for groups, fields in case.groups)
 
 
-def _exchanges(case: FftCase, model: Pricer, on_node: int) -> Span:
+def _exchanges(case: FftTransform, model: Pricer, on_node: int) -> Span:
     return _over_groups(case, lambda fields: _of_group(case, model, on_node, fields))
 
 
-def _of_group(case: FftCase, model: Pricer, on_node: int, fields: int) -> Span:
+def _of_group(case: FftTransform, model: Pricer, on_node: int, fields: int) -> Span:
     if case.method != "node-aware":
         return _walk(case, model, case.method == "pairwise", fields)
     # Slabs on full nodes: gathered within them, node to node, handed out; what one rank of a node sends another node goes at
@@ -130,7 +130,7 @@ def _of_group(case: FftCase, model: Pricer, on_node: int, fields: int) -> Span:
     return _times(passes, _sum([within, between, within]))
 
 
-def modelled(case: FftCase, row: Row) -> Row:
+def modelled(case: FftTransform, row: Row) -> Row:
     """Return the model's row of a real run that took turns with shortened transforms of the same launch."""
     spans = row.figures["shortened"].items()
     shortened = {name: Span(span["time_s"], span["time_lo_s"], span["time_hi_s"]) for name, span in spans}
@@ -145,7 +145,7 @@ def modelled(case: FftCase, row: Row) -> Row:
     )  # fmt: skip
 
 
-def with_computing(row: Row, case: FftCase, profile: Profile | None) -> Row:
+def with_computing(row: Row, case: FftTransform, profile: Profile | None) -> Row:
     """Return the row of a simulation, in which computing took no time, with what the profile's rates say that it takes."""
     fft3d = None if profile is None else profile.fft3d
     if fft3d is None or not fft3d.rates:
@@ -167,7 +167,7 @@ def with_computing(row: Row, case: FftCase, profile: Profile | None) -> Row:
     )
 
 
-def _terms(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, float]:
+def _terms(case: FftTransform, fft3d: FftRates, rates: RankRates) -> dict[str, float]:
     """Return the terms by name, in seconds. Raises InputError where a rate is missing."""
     try:
         return _literal(case, fft3d, rates) if case.reading == LITERAL else _calibrated(case, rates)
@@ -175,13 +175,13 @@ def _terms(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, float]
         raise InputError(str(error)) from None
 
 
-def _transform(case: FftCase) -> Transform:
+def _transform(case: FftTransform) -> Transform:
     # The model's equations are for cubes: one of as many points. A rank is a "node" of the paper.
     word_bytes = case.bytes_per_rank * case.ranks / case.points
     return Transform(n=case.points ** (1 / 3), word_bytes=word_bytes, exchanges=len(case.exchanges), real=case.real)
 
 
-def _calibrated(case: FftCase, rates: RankRates) -> dict[str, float]:
+def _calibrated(case: FftTransform, rates: RankRates) -> dict[str, float]:
     size, transform = case.bytes_per_rank, _transform(case)
     precision = 1.0 if case.precision == "double" else 2.0
     terms = {"flops_s": case.flops_per_rank / (precision * rates.rate("flop_per_s", size)), "shuffle_s": 0.0, "network_s": 0.0}
@@ -191,7 +191,7 @@ def _calibrated(case: FftCase, rates: RankRates) -> dict[str, float]:
     return terms
 
 
-def _between_rates(case: FftCase, rates: RankRates, span: Span) -> Span:
+def _between_rates(case: FftTransform, rates: RankRates, span: Span) -> Span:
     """Return a time with the interval that it has for what rates differ by between the sizes of the calibration.
 
     Rates know nothing of the factors of a length: they are as doubtful as they differ.
@@ -205,7 +205,7 @@ def _between_rates(case: FftCase, rates: RankRates, span: Span) -> Span:
     return Span(span.time_s, low_s / max(factor, 1.03), high_s * max(factor, 1.03))
 
 
-def _literal(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, float]:
+def _literal(case: FftTransform, fft3d: FftRates, rates: RankRates) -> dict[str, float]:
     transform = _transform(case)
     precision = 1.0 if case.precision == "double" else 2.0
     best = max(point.flop_per_s for point in rates.points)
@@ -223,7 +223,7 @@ def _literal(case: FftCase, fft3d: FftRates, rates: RankRates) -> dict[str, floa
     return terms
 
 
-def _walk(case: FftCase, model: Pricer, pairwise: bool, fields: int) -> Span:
+def _walk(case: FftTransform, model: Pricer, pairwise: bool, fields: int) -> Span:
     """Return the time of the exchanges of so many fields by the judge, rows or columns of ranks all at once."""
     p1, p2 = case.grid
     slices = case.chunks if p2 == 1 else 1
@@ -248,7 +248,7 @@ def _times(count: int, span: Span) -> Span:
     return Span(count * span.time_s, count * span.ends_s[0], count * span.ends_s[1])
 
 
-def _notes(case: FftCase, fft3d: FftRates, rates: RankRates, network: str) -> Iterator[str]:
+def _notes(case: FftTransform, fft3d: FftRates, rates: RankRates, network: str) -> Iterator[str]:
     sizes = [point.bytes_per_rank for point in rates.points]
     if not min(sizes) <= case.bytes_per_rank <= max(sizes):
         yield f"extrapolated: an array of {case.bytes_per_rank:.3g} B a rank lies beyond those of the calibration"

@@ -18,7 +18,8 @@ from rankwise.launch.knowledge import knowledge_folder
 from rankwise.machine.discover import discover
 from rankwise.machine.profile import Profile
 from rankwise.measure.imports import import_profile
-from rankwise.workloads.fft3d import TIMED, FftCase
+from rankwise.workloads.fft3d import FftCase
+from rankwise.workloads.fft3d_case import TIMED
 
 
 def launch(total_s: float, rng: np.random.Generator, minute: int = 0) -> Launch:
