@@ -294,11 +294,9 @@ def type_of(kind: Any, module: str) -> Any:
     import re
     from importlib import import_module
 
-    import rankwise
-
     for whole in re.findall(r"\b(rankwise(?:\.[a-z_]\w*)+)\.[A-Z]", kind):
         import_module(whole)
-    return eval(kind, {**names_of(module), "rankwise": rankwise})  # noqa: S307: of our own sources
+    return eval(kind, {**names_of(module), "rankwise": import_module("rankwise")})  # noqa: S307: of our own sources
 
 
 @cache

@@ -12,11 +12,11 @@ from rankwise.mapping.mapper import LEAST_GAIN
 from rankwise.units import format_bandwidth, format_count, format_percent, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
-    from rankwise.api.placing import Mapped
     from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoice, GridChoices
     from rankwise.mapping.levels import Above
     from rankwise.mapping.mapper import StepTime
+    from rankwise.mapping.traffic import Traffic
 
 
 def map_blocks(mappings: Mappings, results: list[MapResult]) -> Iterator[Block]:
@@ -84,12 +84,12 @@ def _point(result: MapResult) -> str:
     return f"{result.j_sum} and {result.j_max}{time}"
 
 
-def traffic_blocks(found: Mapped) -> Iterator[Block]:
-    """Yield the placements of a program's ranks, and which to take."""
-    mappings, traffic, start = found.mappings, found.traffic, found.start
-    assert traffic is not None
-    yield Sentence(traffic_words(found))
-    best = best_of(found.shown, mappings.objective)
+def traffic_blocks(
+    traffic: Traffic, mappings: Mappings, results: list[MapResult], start: MapResult, checked: bool
+) -> Iterator[Block]:
+    """Yield the placements of a program's ranks, and which to take instead of ``start``."""
+    yield Sentence(traffic_words(traffic, mappings, results, start))
+    best = best_of(results, mappings.objective)
     sent = format_volume(int(traffic.bytes.sum()))
     ranks, where = format_count(traffic.ranks, "rank"), format_count(len(mappings.nodes), "node")
     yield Sentence(f"{traffic.name}: {ranks}, {len(traffic.bytes)} pairs, {sent} on {where}:")
@@ -105,7 +105,7 @@ def traffic_blocks(found: Mapped) -> Iterator[Block]:
         Column("to map", "seconds", format_time),
     ]
     leave = ("to map", "busiest node", *reversed(outer))
-    yield Table(columns, found.shown, leave=leave, bold=lambda result: result is best)
+    yield Table(columns, results, leave=leave, bold=lambda result: result is best)
     if mappings.above:
         yield Sentence(_costs(mappings.above, "A byte"))
     if best.step is not None:
@@ -113,15 +113,13 @@ def traffic_blocks(found: Mapped) -> Iterator[Block]:
         if traffic.rounds > 1:
             yield Sentence(f"A round: each pair sends a {traffic.rounds}th of its bytes as one message, all at once.")
     yield from _remarks(mappings)
-    if found.asked.check:
+    if checked:
         yield Sentence(f"all {traffic.ranks} ranks were started there, and those of a node share its memory", "checked")
 
 
-def traffic_words(found: Mapped) -> str:
-    """Say which placement of a program's ranks to take, and what it gains."""
-    mappings, traffic, start = found.mappings, found.traffic, found.start
-    assert traffic is not None
-    best = best_of(found.shown, mappings.objective)
+def traffic_words(traffic: Traffic, mappings: Mappings, results: list[MapResult], start: MapResult) -> str:
+    """Say which placement of a program's ranks to take, and what it gains over ``start``."""
+    best = best_of(results, mappings.objective)
     if len(mappings.nodes) == 1:
         return "Nothing to gain between nodes: all ranks are on one."
     if best is start or alike(best, start):

@@ -149,7 +149,7 @@ class Mapped(Result):
         from rankwise.api.map_blocks import grid_blocks, map_blocks, traffic_blocks
 
         if self.traffic is not None:
-            yield from traffic_blocks(self)
+            yield from traffic_blocks(self.traffic, self.mappings, self.shown, self.start, self.asked.check)
             return
         if self.choices is not None:
             yield from grid_blocks(self.choices, self.mappings.message_bytes)

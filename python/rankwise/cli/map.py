@@ -86,7 +86,7 @@ def _print_format(found: Mapped, file_format: str) -> None:
     else:
         from rankwise.api.map_blocks import traffic_words
 
-        words = traffic_words(found)
+        words = traffic_words(found.traffic, found.mappings, found.shown, found.start)
     tell(f"{words} Use it with: {use_of(file_format, placed)}")
     if FORMATS[file_format].warning:
         tell(f"beware: {FORMATS[file_format].warning}")
