@@ -140,14 +140,6 @@ def _estimate(measured: Measured, from_bytes: float | None) -> _Estimate:
     return _Estimate(alpha, beta, handshake, shared_alpha, shared, factor, from_bytes)
 
 
-def several_at_once_s(model: LinkModel, messages: int, size_bytes: int) -> float:
-    """Return the time of so many messages of a size that leave a node at once: alpha + n m / min(R_N, n R)."""
-    alpha_s, beta = model.parameters["alpha_s"].value, model.parameters["beta_s_per_byte"].value
-    limit = model.parameters.get("injection_bytes_per_s")
-    alone = messages / beta if beta > 0 else float("inf")
-    return alpha_s + messages * size_bytes / min(alone, limit.value if limit else float("inf"))
-
-
 def with_contention(model: LinkModel, factor: float, from_bytes: int) -> LinkModel:
     """Return a model whose messages of at least ``from_bytes`` take ``factor`` times as long: the network is busy.
 

@@ -11,6 +11,7 @@ from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.samples import Campaign
 from rankwise.models import max_rate
 from rankwise.models.measured import Way
+from synthetic_machine import several_at_once_s
 
 SIZES = [0, 8, 1000, 10_000, 100_000, 1_000_000]
 ALPHA_S, BETA = 1e-6, 1e-10
@@ -86,8 +87,8 @@ def test_streams_of_many_pairs_show_the_limit_of_the_node_and_max_rate_takes_it(
     model = link.send.models["max-rate"]
     assert model.parameters["injection_bytes_per_s"] == limit
     # Two messages are not held up by it, eight are.
-    assert max_rate.several_at_once_s(model, 2, 1_000_000) == pytest.approx(ALPHA_S + 1e6 * BETA, rel=0.03)
-    assert max_rate.several_at_once_s(model, 8, 1_000_000) == pytest.approx(ALPHA_S + 8e6 / RATE_LIMIT, rel=0.03)
+    assert several_at_once_s(model, 2, 1_000_000) == pytest.approx(ALPHA_S + 1e6 * BETA, rel=0.03)
+    assert several_at_once_s(model, 8, 1_000_000) == pytest.approx(ALPHA_S + 8e6 / RATE_LIMIT, rel=0.03)
 
 
 def test_without_streams_the_limit_is_that_of_two_messages() -> None:
@@ -95,7 +96,7 @@ def test_without_streams_the_limit_is_that_of_two_messages() -> None:
     one = ALPHA_S + BETA * sizes
     ways = {"send": Way.exact(sizes, one), "exchange": Way.exact(sizes, ALPHA_S + 1.5 * BETA * sizes)}
     model = max_rate.fit(ways)["send"]
-    assert max_rate.several_at_once_s(model, 2, 1 << 20) == pytest.approx(ALPHA_S + 1.5 * BETA * (1 << 20), rel=1e-3)
+    assert several_at_once_s(model, 2, 1 << 20) == pytest.approx(ALPHA_S + 1.5 * BETA * (1 << 20), rel=1e-3)
 
 
 def test_alpha_and_beta_free_and_loaded_with_their_ratio(tmp_path: Any) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.machine.link import LinkModel
 from rankwise.measure.cells import Cells, ways_of
 from rankwise.measure.samples import SCHEMA
 from rankwise.models.measured import Way
@@ -110,3 +111,11 @@ def write_samples(
             ]  # fmt: skip
     records.append({"record": "complete", "campaign": "a"})
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def several_at_once_s(model: LinkModel, messages: int, size_bytes: int) -> float:
+    """Return the time of so many messages of a size that leave a node at once: alpha + n m / min(R_N, n R)."""
+    alpha_s, beta = model.parameters["alpha_s"].value, model.parameters["beta_s_per_byte"].value
+    limit = model.parameters.get("injection_bytes_per_s")
+    alone = messages / beta if beta > 0 else float("inf")
+    return alpha_s + messages * size_bytes / min(alone, limit.value if limit else float("inf"))

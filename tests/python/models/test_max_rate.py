@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.machine.link import LinkModel, Parameter, Segment
-from rankwise.models.max_rate import fit, several_at_once_s, with_contention
+from rankwise.models.max_rate import fit, with_contention
 from rankwise.models.measured import Way
-from synthetic_machine import MAX_RATE, SIZES, max_rate_times, measure
+from synthetic_machine import MAX_RATE, SIZES, max_rate_times, measure, several_at_once_s
 
 MODEL = LinkModel("piecewise", (Segment(0, 100, 1e-6, 1e-9), Segment(100, None, 5e-6, 2e-10)), "by hand")
 
