@@ -9,8 +9,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "mpi/mpi.hpp"
-
 namespace rankwise {
 
 namespace {

@@ -2,9 +2,8 @@
 #ifndef RANKWISE_OBSERVE_EVENTS_H
 #define RANKWISE_OBSERVE_EVENTS_H
 
-#include "calls_list.h"
-#include "comms.h"
-#include "requests.h"
+#include "families.h"
+#include "handles.h"
 
 // A call and the ticks around it.
 struct span {

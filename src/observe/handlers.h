@@ -3,10 +3,9 @@
 #ifndef RANKWISE_OBSERVE_HANDLERS_H
 #define RANKWISE_OBSERVE_HANDLERS_H
 
-#include "calls_list.h"
-#include "comms.h"
+#include "families.h"
+#include "handles.h"
 #include "events.h"
-#include "requests.h"
 
 #define HANDLER static inline __attribute__((always_inline)) int
 
