@@ -44,7 +44,7 @@ mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
-cp /etc/resolv.conf "$root/etc/"
+cp /etc/resolv.conf /etc/hosts "$root/etc/"
 
 line=$(grep -m 1 -o 'apt-get install .*' README.md)
 say "$line ${PACKAGES-}"

@@ -64,7 +64,7 @@ else
 fi
 compiler=${CXX:-c++}
 if ! said=$($compiler -std=c++20 -fsyntax-only -x c++ - 2>&1 <<'SOURCE'
-#if defined(__clang__) ? __clang_major__ < 14 : __GNUC__ < 12
+#if defined(__clang__) ? __clang_major__ < 16 : __GNUC__ < 12
 #error too old
 #endif
 #include <concepts>
@@ -74,7 +74,7 @@ SOURCE
 ); then
   case $said in
     *"not found"*) lack "a C++ compiler" g++ ;;
-    *) lack "a C++20 compiler (g++ 12, clang 14 or newer; $compiler is $($compiler -dumpversion))" g++ ;;
+    *) lack "a C++20 compiler (g++ 12, clang 16 or newer; $compiler is $($compiler -dumpversion))" g++ ;;
   esac
 fi
 if ! command -v cmake > /dev/null; then

@@ -1,0 +1,48 @@
+"""What stands around 'make quick' and 'make test': prerequisites named before anything is built, what became of all tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def _said(*command: str | Path, **environment: str) -> tuple[int, str]:
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_what_is_missing_or_too_old_is_named_in_one_line(tmp_path: Path) -> None:
+    prerequisites = ROOT / "packaging" / "prerequisites.sh"
+    assert _said(prerequisites, PYTHON=sys.executable) == (0, "")
+    code, said = _said(prerequisites, PYTHON=sys.executable, CXX="/nowhere/c++")
+    assert code == 1 and said.count("\n") == 1 and "missing: a C++ compiler; install with: apt-get install g++ " in said
+    (old := tmp_path / "c++").write_text(
+        '#!/bin/sh\n[ "$1" = -dumpversion ] && echo 11 && exit\necho "error: too old" >&2; exit 1\n'
+    )
+    old.chmod(0o755)
+    code, said = _said(prerequisites, PYTHON=sys.executable, CXX=str(old))
+    assert code == 1 and f"newer; {old} is 11)" in said and said.count("\n") == 1
+
+
+def test_the_line_of_the_readme_has_what_is_looked_for() -> None:
+    (line,) = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("apt-get install")]
+    assert set(line.split()[2:]) == {"g++", "cmake", "make", "python3-dev", "python3-venv", "git"}
+
+
+def test_a_test_that_ran_in_one_pass_was_not_skipped(tmp_path: Path) -> None:
+    skip = '<testcase classname="a" name="{}"><skipped message="no {}"/></testcase>'
+    passed = '<testcase classname="a" name="x"/><testcase classname="a" name="y"/>'
+    (first := tmp_path / "first.xml").write_text(f"<testsuite>{passed}{skip.format('s', 'SimGrid')}</testsuite>")
+    (second := tmp_path / "second.xml").write_text(
+        f"<testsuite>{skip.format('x', 'FFTW')}{skip.format('s', 'SimGrid')}</testsuite>"
+    )
+    summary = (sys.executable, ROOT / "tests" / "summary.py")
+    assert _said(*summary, first, second) == (0, "skipped 1: no SimGrid\n2 passed, 0 failed, 1 skipped\n")
+    code, said = _said(*summary, "--all-run", first, second)
+    assert code == 1 and "SKIPPED everywhere: a::s\n" in said
+    code, said = _said(*summary, first, tmp_path / "third.xml")
+    assert code == 1 and "third.xml was not written" in said and said.endswith("2 passed, 1 failed, 1 skipped\n")
