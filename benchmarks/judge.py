@@ -35,9 +35,8 @@ from judge_draw import (
 
 from rankwise import _core
 from rankwise.engines.judge import judge
-from rankwise.engines.network import parse_network
 from rankwise.engines.placement import Placement
-from rankwise.engines.platform import Platform
+from rankwise.engines.platform import Platform, parse_network
 from rankwise.engines.simulate import Simulator
 from rankwise.launch.smpi import find_simgrid
 from rankwise.progress import meter

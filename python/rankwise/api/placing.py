@@ -436,7 +436,7 @@ def nodes_asked(
 def checked(hosts: Sequence[str]) -> list[dict[str, Any]]:
     """Start ranks on their hosts and return what each found there: host, memory group, CPU. Raises RankwiseError."""
     from rankwise.launch.mpi import find_mpi, stream_kernel
-    from rankwise.launch.placement import require_placement
+    from rankwise.launch.probe import require_placement
 
     mpi, found = find_mpi(), []
     for record in stream_kernel(mpi, ["hello"], len(hosts), True, "checking the placement", hosts):

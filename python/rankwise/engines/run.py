@@ -17,7 +17,7 @@ from rankwise.engines.under_way import require_room
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel
 from rankwise.launch.launchers import ANY_HOST
-from rankwise.launch.placement import require_placement
+from rankwise.launch.probe import require_placement
 from rankwise.machine.discover import discover
 from rankwise.machine.hosts import distinct, shortened
 from rankwise.machine.profile import Profile

@@ -17,7 +17,7 @@ from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
-from rankwise.launch.placement import require_placement
+from rankwise.launch.probe import require_placement
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.cells import imprecise_cells
 from rankwise.measure.places import Places, moved_to

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.engines.network import TOPOLOGIES, Network, parse_network
+from rankwise.engines.platform import TOPOLOGIES, Network, parse_network
 from rankwise.errors import InputError
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from rankwise import _core
 from rankwise.engines.machines import machine_of_description, machine_of_profile
-from rankwise.engines.network import parse_network
 from rankwise.engines.placement import Placement, Seats
-from rankwise.engines.platform import Platform
+from rankwise.engines.platform import Platform, parse_network
 from rankwise.engines.simulate import Run, Simulator
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch.smpi import SimGrid, cause_of_failure, find_simgrid

@@ -9,7 +9,7 @@ import pytest
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.allocation import Allocation, allocated_hosts, find_allocation
-from rankwise.launch.placement import require_placement
+from rankwise.launch.probe import require_placement
 from rankwise.measure.places import Places, moved_to
 
 

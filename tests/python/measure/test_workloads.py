@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from rankwise.errors import InputError, RankwiseError
-from rankwise.launch.placement import require_placement
+from rankwise.launch.probe import require_placement
 from rankwise.machine.topology import Cache, Topology, pus_of
 from rankwise.measure.campaign import Plan
 from rankwise.measure.places import Places, find_places
