@@ -62,7 +62,7 @@ def readers() -> dict[str, Reader]:
     from rankwise.observe.parts import merged
     from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.slurm import jobs, states
-    from rankwise.workloads.saved_halo import read_saved
+    from rankwise.workloads.halo import read_saved
 
     tables = {kind: [path.read_bytes() for path in sorted(DATA.glob(f"*-samples/{glob}"))]
               for kind, glob in (("osu", "*osu*.txt"), ("imb", "imb*.txt"), ("mpi4py", "mpi4py*.txt"))}  # fmt: skip
