@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from rankwise.api.questions import Nodes as Nodes
     from rankwise.api.questions import Platform as Platform
     from rankwise.api.questions import Ranks as Ranks
+    from rankwise.api.reporting import Redoing as Redoing
     from rankwise.api.reporting import Sources as Sources
     from rankwise.api.reporting import quick as quick
     from rankwise.api.reporting import report as report
-    from rankwise.api.reproducing import Redoing as Redoing
-    from rankwise.api.reproducing import reproduce as reproduce
+    from rankwise.api.reporting import reproduce as reproduce
     from rankwise.api.schedules import prove as prove
     from rankwise.api.schedules import schedule as schedule
     from rankwise.api.streams import Streams as Streams
@@ -72,63 +72,33 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_MODULE_OF = {
+# By the module that has them; what is called otherwise there stands below with its name there.
+_NAMES = {
+    "fft": "Fft FftPlan",
+    "halo": "Halo halo_array",
+    "api.profiles": "load measure Campaign Machine fit Fitting import_tables Tables",
+    "api.asking": "predict simulate run validate choose",
+    "api.questions": "Ranks Nodes Platform Effort",
+    "api.placing": "map Placing",
+    "api.projecting": "project Described StencilCode FftProjection",
+    "api.observing": "observe load_record",
+    "api.comparing": "compare before_after",
+    "api.reporting": "report Sources quick reproduce Redoing",
+    "api.schedules": "schedule prove",
+    "api.machines": "machines describe check_machines",
+    "api.examining": "doctor",
+    "api.streams": "slow_nodes Streams",
+    "api.kept": "ledger",
+    "api.advising": "advise Target try_placements Trying",
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()} | {
     "__version__": "_core:version",
-    "Fft": "fft",
-    "FftPlan": "fft",
-    "Halo": "halo",
-    "halo_array": "halo",
-    "load": "api.profiles",
-    "measure": "api.profiles",
-    "Campaign": "api.profiles",
-    "Machine": "api.profiles",
-    "predict": "api.asking",
-    "simulate": "api.asking",
-    "run": "api.asking",
-    "validate": "api.asking",
-    "choose": "api.asking",
-    "Ranks": "api.questions",
-    "Nodes": "api.questions",
-    "Platform": "api.questions",
-    "Effort": "api.questions",
     "Exchange": "workloads.exchange:ExchangeOptions",
     "Stencil": "workloads.stencil:StencilOptions",
     "HaloExchange": "workloads.halo:HaloOptions",
     "Fft3d": "workloads.fft3d:FftOptions",
     "Alltoall": "workloads.alltoall:AlltoallOptions",
     "Observed": "workloads.observed:ObservedOptions",
-    "map": "api.placing",
-    "Placing": "api.placing",
-    "project": "api.projecting",
-    "Described": "api.projecting",
-    "StencilCode": "api.projecting",
-    "FftProjection": "api.projecting",
-    "observe": "api.observing",
-    "load_record": "api.observing",
-    "fit": "api.profiles",
-    "Fitting": "api.profiles",
-    "compare": "api.comparing",
-    "before_after": "api.comparing",
-    "import_tables": "api.profiles",
-    "Tables": "api.profiles",
-    "report": "api.reporting",
-    "Sources": "api.reporting",
-    "quick": "api.reporting",
-    "schedule": "api.schedules",
-    "prove": "api.schedules",
-    "machines": "api.machines",
-    "describe": "api.machines",
-    "check_machines": "api.machines",
-    "reproduce": "api.reproducing",
-    "Redoing": "api.reproducing",
-    "doctor": "api.examining",
-    "slow_nodes": "api.streams",
-    "Streams": "api.streams",
-    "ledger": "api.kept",
-    "advise": "api.advising",
-    "Target": "api.advising",
-    "try_placements": "api.advising",
-    "Trying": "api.advising",
 }
 
 

@@ -117,6 +117,11 @@ def format_bandwidth(bytes_per_s: float) -> str:
     return f"{_three(bytes_per_s)} B/s"
 
 
+def format_inverse(beta_s_per_byte: float) -> str:
+    """Write the bandwidth that a time a byte is the inverse of."""
+    return format_bandwidth(1 / beta_s_per_byte) if beta_s_per_byte > 0 else "∞"
+
+
 def format_ends(ends: tuple[float, float] | None, write: Callable[[float], str]) -> str:
     """Write an interval: ``2.28–2.35 us``, ``980 ns–1.02 us``; ``–`` where nothing is known of the spread."""
     if ends is None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
-from rankwise.api.placing import nodes_asked, read_traffic
+from rankwise.api.placing import LEVELS, TOPOLOGY, Levels, nodes_asked, read_traffic, seats_of
 from rankwise.api.questions import writable
 from rankwise.api.results import TRUST, Result
 from rankwise.blocks import Block, Lines, Sentence, labelled

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
-from rankwise.api.results import TRUST, Plot, Result, sentence
+from rankwise.api.results import TRUST, Plot, Result, TimelinePlot, plotted, sentence
 from rankwise.api.rows import choice_blocks, line, notes_of, row_table, validation_blocks
-from rankwise.api.timelines import TimelinePlot, plotted
 from rankwise.blocks import Block, Sentence
 from rankwise.decide.choice import MOST_BYTES, Choice, Question
 from rankwise.decide.ranking import Ranking, conclusion

@@ -7,12 +7,11 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from rankwise.api.links import inverse_bandwidth
 from rankwise.api.results import Result, sentence
 from rankwise.blocks import Block, Column, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.records import computed, key, record, told
-from rankwise.units import format_ends, format_size, format_time, parse_share
+from rankwise.units import format_ends, format_inverse, format_size, format_time, parse_share
 
 if TYPE_CHECKING:
     from rankwise.machine.compare import Compared as Found
@@ -86,7 +85,7 @@ _COMPARED: Sequence[Column[Comparison]] = (
 
 
 def _figure(of: Comparison, value: float) -> str:
-    return inverse_bandwidth(value) if of.quantity in ("beta", "both-ways") else format_time(value)
+    return format_inverse(value) if of.quantity in ("beta", "both-ways") else format_time(value)
 
 
 def _distance(comparison: Comparison) -> float:
@@ -118,6 +117,10 @@ class BeforeAfter(Result):
         from rankwise.machine.compare import in_words
 
         return sentence(in_words(self.history.compared(), self.history.tolerance))
+
+    def blocks(self) -> Iterator[Block]:
+        yield Sentence(self.conclusion)
+        yield Table(_COMPARED, self.history.compared().comparisons)
 
     def page(self) -> str:
         """Return the page."""

@@ -93,7 +93,10 @@ class Health(Result):
     accepted = computed("whether it was accepted as the usual", bool, lambda of: bool(of.last.accepted))
     changes: Sequence[Change] = key("what changed in the history")
     trend: bool = key(
-        "by session", default=False, omit=True, kind="list[SessionInBrief] | None",
+        "by session",
+        default=False,
+        omit=True,
+        kind="list[SessionInBrief] | None",
         get=lambda of: [_in_brief(session) for session in of.sessions] if of.trend else None,
     )
 

@@ -11,7 +11,15 @@ from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import LOOK_UPS
 from rankwise.machine.profile import VARIANTS
 from rankwise.machine.shared import Resource, Shared
-from rankwise.units import format_bandwidth, format_ends, format_interval, format_parameter, format_size, format_time
+from rankwise.units import (
+    format_bandwidth,
+    format_ends,
+    format_interval,
+    format_inverse,
+    format_parameter,
+    format_size,
+    format_time,
+)
 
 if TYPE_CHECKING:
     from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
@@ -132,7 +140,7 @@ class _Modelled:
 
     def beta_interval(self) -> str:
         ends = None if self.segment is None else self.segment.beta_ci_s_per_byte
-        return format_ends(ends and (ends[1], ends[0]), inverse_bandwidth)
+        return format_ends(ends and (ends[1], ends[0]), format_inverse)
 
 
 _MODELS: Sequence[Column[_Modelled]] = (
@@ -219,11 +227,6 @@ def _parameters(name: str, link: Link, model: str) -> Iterator[_Fit]:
             start = f"from {format_size(part.from_bytes)}"
             yield _Fit(name, role, f"{way} alpha_s {start}", part.alpha_s, part.alpha_ci_s)
             yield _Fit(name, role, f"{way} beta_s_per_byte {start}", part.beta_s_per_byte, part.beta_ci_s_per_byte)
-
-
-def inverse_bandwidth(beta_s_per_byte: float) -> str:
-    """Write the bandwidth that a time a byte is the inverse of."""
-    return format_bandwidth(1 / beta_s_per_byte) if beta_s_per_byte > 0 else "∞"
 
 
 _RATES: Sequence[Column[tuple[RankRates | None, RatePoint]]] = (

@@ -41,7 +41,9 @@ class Machines(Result):
 
     _rows: ClassVar[str] = "machines"
     descriptions: Sequence[Description] = key(
-        "one entry a machine", name="machines", kind="list[rankwise.machine.description.MachineSummary]",
+        "one entry a machine",
+        name="machines",
+        kind="list[rankwise.machine.description.MachineSummary]",
         write=lambda machines: [machine.summary() for machine in machines],
     )
 

@@ -2,27 +2,89 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankwise.api.levels import LEVELS, TOPOLOGY, Levels, seats_of
 from rankwise.api.questions import make_system_asked
 from rankwise.api.results import Plot, Result, trust_record
 from rankwise.blocks import Block
-from rankwise.errors import InputError
+from rankwise.errors import InputError, RankwiseError
+from rankwise.progress import meter
 from rankwise.questions import Options, option
 from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
 
 if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.machine.profile import Profile
+    from rankwise.machine.switches import Switches
     from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoices
+    from rankwise.mapping.levels import Above, Inner, Unit
+    from rankwise.mapping.problem import Problem
     from rankwise.mapping.slots import Slots
     from rankwise.mapping.traffic import Search, Traffic
+
+
+LEVELS = (
+    "Levels below the node, to divide each node's ranks among: socket:2, numa:4, l3:8, or socket:2,numa:4 "
+    "(otherwise those of --profile); and above it: switch:16 nodes, group:4 switches, each with what a byte costs that leaves "
+    "it: switch:16*5."
+)
+TOPOLOGY = (
+    "Which switches the nodes of --hosts hang on: Slurm's topology.conf or topology.yaml, the text of 'scontrol show "
+    "topology', a SLURM_TOPOLOGY_ADDR a line; or slurm, to ask it."
+)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Levels that were asked for: below the node, above it by number, above it as a topology says (None: not given)."""
+
+    inner: Sequence[Inner]
+    units: Sequence[Unit]
+    switches: Switches | None
+
+    @classmethod
+    def read(cls, levels: str | None, topology: str | None, known: Profile | None) -> Levels:
+        """Read both options; levels below the node are else those of the profile. Raises InputError."""
+        from rankwise.mapping.levels import levels_of, parse_levels
+
+        inner, units = ([] if known is None else levels_of(known), []) if levels is None else parse_levels(levels)
+        return cls(inner, units, None if topology is None else _switches(topology))
+
+    def above(self, names: Sequence[str], on: Priced | None) -> list[Above]:
+        """Return the levels above these nodes: those asked for, else the machine's. Raises InputError."""
+        from rankwise.mapping.levels import levels_above, levels_asked, levels_read
+
+        if self.switches is not None:
+            return levels_read(self.switches, names, self.units)
+        if self.units:
+            return levels_asked(self.units, len(names))
+        return [] if on is None else levels_above(on.machine, len(names))
+
+
+def seats_of(above: Sequence[Above], on: Priced | None) -> list[int]:
+    """Return each node's number on the machine whose switches are priced; empty where none are. Raises InputError."""
+    from rankwise.mapping.levels import seats
+
+    uplinks = [] if on is None else [nodes for nodes, _ in on.machine.levels]
+    return seats(above, uplinks) if uplinks else []
+
+
+def _switches(topology: str) -> Switches:
+    from rankwise.launch.allocation import ask_slurm
+    from rankwise.machine.switches import read_switches
+
+    if topology == "slurm":
+        return ask_slurm()
+    if not Path(topology).is_file():
+        raise InputError(f"--topology {topology} is no file: give Slurm's topology.conf, topology.yaml, or slurm to ask it")
+    return read_switches(Path(topology))
 
 
 @dataclass(frozen=True)
@@ -233,7 +295,6 @@ def _grid_of(asked: Placing) -> _Grid:
 def _map_grid(
     asked: Placing, of: _Grid, levels: Levels, machine: tuple[Priced | None, Profile | None], size_bytes: int, keep_maps: bool
 ) -> Mapped:
-    from rankwise.api.proving import prove
     from rankwise.engines.step import step_pricer
     from rankwise.mapping import How, map_grid
     from rankwise.mapping.mapper import DEFAULT_EFFORT_S
@@ -328,7 +389,6 @@ def _choose_grid(asked: Placing, of: _Grid, effort_s: float) -> GridChoices:
     """Choose the grid for a mesh, with a progress bar on a terminal."""
     from rankwise.mapping.dims import MeshQuestion, choose_grid, count_factorisations
     from rankwise.mapping.mapper import steps_of
-    from rankwise.progress import meter
 
     question = MeshQuestion(of.shape, of.sizes, asked.stencil, of.flags, asked.halo)
     with meter("grids", count_factorisations(sum(of.sizes), len(of.shape))) as bar:
@@ -443,3 +503,22 @@ def checked(hosts: Sequence[str]) -> list[dict[str, Any]]:
         found += record.get("placements", [])
     require_placement(found, "placed as asked", hosts=hosts)
     return [{key: one[key] for key in ("rank", "host", "memory_group", "cpu")} for one in found]
+
+
+def prove(problem: Problem) -> tuple[int | None, str]:
+    """Return the least J_sum of a tiny problem, or None and why it is not known: the time was over, or the user ended it."""
+    from rankwise.launch.process import Child
+    from rankwise.mapping import optimum
+
+    most_s = optimum.MOST_SECONDS
+    asked = json.dumps({**asdict(problem), "most_seconds": most_s})
+    try:
+        command = [sys.executable, "-m", optimum.__name__, asked]
+        with meter("the optimum's proof", round(most_s)) as bar, Child(command) as child:
+            said = list(child.lines(4 * most_s + 60.0, lambda _: bar.advance()))
+            if child.wait() != 0 or not said:
+                raise RankwiseError(f"the optimum's proof ended early ({child.complaint()}): leave --prove out")
+    except KeyboardInterrupt:
+        return None, "interrupted"
+    found = json.loads(said[-1])
+    return (None, f"{most_s:g} s were too short") if found is None else (int(found), "")

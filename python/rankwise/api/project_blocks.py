@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rankwise.api.project_values import number, value_words
+from rankwise.api.projecting import number, value_words
 from rankwise.api.results import Result
 from rankwise.api.rows import line, notes_of, row_table
 from rankwise.blocks import Block, Column, Sentence, Table, labelled

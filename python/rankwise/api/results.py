@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankwise.blocks import Block, Sentence, Table, text_table
+from rankwise.blocks import Block, Sentence
 from rankwise.errors import InputError, UnusableEnvironmentError
+from rankwise.files import require_output, write_whole
 from rankwise.records import Key, Record
-from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.units import format_time
 
 if TYPE_CHECKING:
     from rankwise.machine.profile import Profile
+    from rankwise.observe.timeline import Timeline
     from rankwise.report.chart import Chart
-
-_MOST_COLUMNS = 12  # of a table in a notebook
-_UNITS: Sequence[tuple[str, Callable[[float], str]]] = (
-    ("_bytes_per_s", format_bandwidth), ("_per_byte", lambda value: f"{value:.3g} "
-                                                                    "s/B"), ("_bytes", lambda value: format_size(round(value))),
-    ("_s", format_time),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,10 +53,9 @@ class Result(Record, ABC):
 
     _rows: ClassVar[str] = "rows"  # the key of its JSON whose values are its records
 
+    @abstractmethod
     def blocks(self) -> Iterable[Block]:
         """Return all that readers see of it: the answer, its tables, and what is to be said beside it."""
-        yield Sentence(self.conclusion)
-        yield self._table()
 
     @property
     def conclusion(self) -> str:
@@ -92,14 +86,6 @@ class Result(Record, ABC):
 
         return html(self.blocks())
 
-    def _table(self) -> Table[Any]:
-        rows = self.records()
-        names = [
-            name for name in dict.fromkeys(key for row in rows for key in row) if any(_is_cell(row.get(name)) for row in rows)
-        ][:_MOST_COLUMNS]
-        texts = [[_cell(name, row.get(name)) for name in names] for row in rows]
-        return text_table([_heading(name) for name in names], texts)
-
 
 def sentence(words: str) -> str:
     """Return words as a sentence."""
@@ -118,24 +104,51 @@ TRUST = Key(
 )  # fmt: skip
 
 
-def _is_cell(value: Any) -> bool:
-    return value is not None and not isinstance(value, Mapping)
+ENDINGS = (".html", ".svg", ".json")
+HELP = (
+    "Write the time line of the shortest case's round: a page (.html), a picture (.svg), or a trace for ui.perfetto.dev "
+    "(.json)."
+)
 
 
-def _heading(name: str) -> str:
-    for ending, _ in _UNITS:
-        name = name.removesuffix(ending)
-    return name.replace("_", " ")
+@dataclass(frozen=True)
+class TimelinePlot(Plot):
+    """A picture of a round: ranks down, time across, messages as arrows, the
+    critical path and what bounds each of its parts."""
+
+    line: Timeline = field(kw_only=True)
+
+    def save(self, path: Path | str) -> Path:
+        """Write it as .svg, as a page, .html, or as a trace for Perfetto, .json. Raises InputError for another ending."""
+        path = require_timeline(Path(path))
+        if path.suffix != ".json":
+            return super().save(path)
+        from rankwise.observe.timeline import timeline_json
+
+        write_whole(path, "".join(timeline_json(self.line, self.chart.title)))
+        return path
 
 
-def _cell(name: str, value: Any) -> str:
-    if value is None or isinstance(value, Mapping):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        write = next((write for ending, write in _UNITS if name.endswith(ending)), None)
-        return write(value) if write is not None else f"{value:,.6g}" if isinstance(value, float) else str(value)
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return str(value)
+def require_timeline(path: Path) -> Path:
+    """Return a path that a time line can be written to. Raises InputError."""
+    if path.suffix not in ENDINGS:
+        raise InputError(
+            f"--timeline {path} is no file that a time line is written to: give it the ending {', '.join(ENDINGS)}"
+        )
+    require_output(path)
+    return path
+
+
+def checked(path: Path | None) -> Path | None:
+    """Check a file for a time line when the command line is read. Raises InputError."""
+    return None if path is None else require_timeline(path)
+
+
+def plotted(line: Timeline, what: str) -> TimelinePlot:
+    """Draw a time line of ``what``."""
+    from rankwise.report.program import path_words, timeline_picture, timeline_title
+
+    title = timeline_title(line, "round")
+    return TimelinePlot(
+        timeline_picture(line, title), [f"A round takes {format_time(line.length_s)}", f"{what}.", path_words(line)], line=line
+    )

@@ -72,7 +72,9 @@ class Schedule(Result):
     case: ExchangeCase = key("the exchange", inline=True)
     rank: int = key("number of the rank")
     parts: Mapping[str, Part] = key(
-        "by part", inline=True, shape="Parts",
+        "by part",
+        inline=True,
+        shape="Parts",
         write=lambda parts: {name: [list(map(Operation, step)) for step in part] for name, part in parts.items()},
     )
     counts: Sequence[Count] = key("how many ranks send how much")

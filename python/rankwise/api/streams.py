@@ -172,7 +172,8 @@ class SizeFigures(Record):
     sends_ratio_ci = computed("", list[tuple[float, float]], lambda of: of.around(of.effects.sends))
     receives_ratio_ci = computed("", list[tuple[float, float]], lambda of: of.around(of.effects.receives))
     residual_ratio = computed(
-        "what is left of each pair: a row a sender, a column a receiver; null: nothing was measured", list[list[float | None]],
+        "what is left of each pair: a row a sender, a column a receiver; null: nothing was measured",
+        list[list[float | None]],
         lambda of: [[None if math.isnan(x) else math.exp(x) for x in row] for row in of.effects.residual.tolist()],
     )
 
@@ -192,12 +193,14 @@ class SlowNodes(Result):
     findings = computed("what is slow", list[Slow], lambda of: [Slow(of.campaign, one) for one in of.judgement.findings])
     exclude = computed("hosts to leave out", list[str], lambda of: _left_out(of.campaign, of.judgement))
     slurm = computed(
-        "option of Slurm that leaves them out; null: none", "str | None",
+        "option of Slurm that leaves them out; null: none",
+        "str | None",
         lambda of: _slurm(of.campaign, of.judgement) if of.judgement.findings else None,
     )
     busy = computed("hosts with other work", list[Busy], lambda of: of.busy_hosts())
     figures = computed(
-        "by size of the messages", list[SizeFigures],
+        "by size of the messages",
+        list[SizeFigures],
         lambda of: [SizeFigures(size, of.campaign.messages[size], one) for size, one in of.judgement.effects.items()],
     )
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.api.reporting import Sources
-from rankwise.api.reproducing import Redoing
+from rankwise.api.reporting import Redoing, Sources
 from rankwise.cli.base import Json, group, show, tell, verb
 from rankwise.papers import PAPERS, Paper
 
@@ -57,7 +56,7 @@ reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside
 
 def _register(paper: Paper) -> None:
     def reproduce(asked: Redoing, as_json: Json = False) -> None:
-        from rankwise.api.reproducing import reproduce
+        from rankwise.api.reporting import reproduce
 
         found = reproduce(paper.name, asked)
         show(found, as_json)

@@ -11,7 +11,7 @@ import typer
 
 from rankwise.api.questions import CHOOSING, PLACED, Effort, Nodes, Platform, Ranks
 from rankwise.api.regretting import Choices, regret_of
-from rankwise.api.timelines import HELP, checked
+from rankwise.api.results import HELP, checked
 from rankwise.cli.base import Json, flattened, group, show, tell, verb, writable
 from rankwise.errors import EXIT_FAILURE
 from rankwise.workloads import workloads

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import schemas
-from rankwise.api.reproducing import Reproduced
+from rankwise.api.reporting import Reproduced
 from rankwise.files import json_text
 from rankwise.mapping.dims import balanced_dims, count_factorisations, divisors, factorisations
 from rankwise.papers import hunold2020

@@ -95,7 +95,7 @@ def _matrix() -> str:
 
 
 def _timeline() -> str:
-    from rankwise.api.timelines import plotted
+    from rankwise.api.results import plotted
     from rankwise.engines.placement import profile_placement
     from rankwise.engines.timelines import predicted
     from rankwise.workloads.base import Site
