@@ -1,7 +1,5 @@
 """What the tests of the command line share: files that hold what people read."""
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,6 @@ from rankwise.blocks import Table, terminal
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table
-
-FOLDER = Path(__file__).parent / "golden"
 
 
 @pytest.fixture(autouse=True)
@@ -28,19 +24,6 @@ def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         return found
 
     monkeypatch.setattr(terminal, "table_text", checked)
-
-
-@pytest.fixture
-def golden() -> Callable[[str, str], None]:
-    """Compare a text with its file in ``golden/``; RANKWISE_WRITE_GOLDEN=1 writes it anew, to be read in a diff."""
-
-    def compare(name: str, text: str) -> None:
-        path = FOLDER / f"{name}.txt"
-        if os.environ.get("RANKWISE_WRITE_GOLDEN"):
-            path.write_text(text, encoding="utf-8")
-        assert text == path.read_text(encoding="utf-8")
-
-    return compare
 
 
 @pytest.fixture

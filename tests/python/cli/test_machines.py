@@ -14,18 +14,6 @@ node_peak = { value = 2, unit = "TF/s", kind = "published", source = "a page", d
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [("machines-list", ["machines", "list"]), ("machines-show", ["machines", "show", "hopper"])],
-)
-def test_what_people_read(
-    rankwise: Callable[..., Any], golden: Callable[[str, str], None], name: str, arguments: list[str]
-) -> None:
-    result = rankwise(*arguments)
-    assert result.code == 0, result.err
-    golden(name, f"{result.out}--- stderr\n{result.err}")
-
-
 def test_list_json(rankwise: Callable[..., Any]) -> None:
     machines = {machine["name"]: machine for machine in rankwise("machines", "list", "--json").json["machines"]}
     assert machines["frontier"]["machine_peak_flop_per_s"] == pytest.approx(1.884e18, rel=1e-3)

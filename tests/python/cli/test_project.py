@@ -17,30 +17,6 @@ FRONTIER = ["project", "fft3d", "--machine", "frontier", "--n", "32768", "--node
 STENCIL = ["project", "stencil", "--machine", "frontier", "--latency", "2us"]
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("project-table", ["project", "table", "--year", "2026"]),
-        ("project-fft3d", [*FRONTIER, "--vary", "link_bandwidth=0.5x:4x", "--match", "time", "--against", "aurora,fugaku"]),
-        ("project-fft3d-range", [*FRONTIER[:5], "16384:32768", "--set", "link_bandwidth=0.5x:2x", "--artifacts"]),
-        ("project-fft3d-paper", ["project", "fft3d", "--machine", "paper-gpu-2020", "--n", "21000", "--reading",
-                                 "paper-effective", "--match", "overlapped-time", "--against", "paper-cpu-2020"]),
-        ("project-exchange", ["project", "exchange", "--machine", "fugaku", "--latency", "1us:2us", "--cutoff", "1:3"]),
-        ("project-exchange-all", ["project", "exchange", "--machine", "h100-cluster", "--latency", "2us", "--algorithm", "all",
-            "--mode",
-                                  "ssend,isend", "--ranks", "32", "--ranks-per-node", "4", "--cutoff", "1", "--bytes", "10kB"]),
-        ("project-stencil", [*STENCIL, "--cells", "2048x2048x2048", "--width", "160", "--nodes", "1,64,4096"]),
-        ("reproduce-czechowski2012", ["reproduce", "czechowski2012"]),
-    ],
-)  # fmt: skip
-def test_what_people_read(
-    rankwise: Callable[..., Any], golden: Callable[[str, str], None], name: str, arguments: list[str]
-) -> None:
-    result = rankwise(*arguments)
-    assert result.code == 0, result.err
-    golden(name, f"{result.out}--- stderr\n{result.err}")
-
-
 def test_fft3d_json(rankwise: Callable[..., Any]) -> None:
     record = rankwise(*FRONTIER, "--json").json
     assert (record["workload"], record["machine"], record["reading"]) == ("fft3d", "frontier", "literal")
