@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rankwise.api.projecting import number, value_words
 from rankwise.api.results import Result
 from rankwise.api.rows import line, notes_of, row_table
 from rankwise.blocks import Block, Column, Sentence, Table, labelled
@@ -25,6 +24,18 @@ if TYPE_CHECKING:
     from rankwise.models.uncertain import Range
 
     _Trend = tuple[table1.Trend, str]  # and a design
+
+
+def number(value: Range) -> str:
+    """Write a number, or both ends of a range."""
+    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f} to {value.high:,.0f}"
+
+
+def value_words(key: str, value: float) -> str:
+    """Write a value of a parameter with its unit."""
+    return (
+        f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value, QUANTITIES[key].unit if key in QUANTITIES else "1")
+    )
 
 
 def fft_blocks(answer: FftAnswer) -> Iterator[Block]:

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from rankwise.workloads.exchange import ExchangeCase
 
 
-def value_words(key: str, value: float) -> str:
-    """Write a value of a parameter with its unit."""
-    from rankwise.machine.description import QUANTITIES, format_quantity
-
-    return (
-        f"{value:,.0f}" if key in ("n", "nodes") else format_quantity(value, QUANTITIES[key].unit if key in QUANTITIES else "1")
-    )
-
-
 def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, tuple[float, float]]:
     """Read ``KEY=LOW:HIGH`` for a parameter that has a part in the answer. Raises InputError."""
     from rankwise.machine.description import parse_range
@@ -107,11 +98,6 @@ def count_range(text: str, what: str, least: int) -> Range:
     if what == "--nodes" and low < 2 <= high and low < high:
         raise InputError(f"{what} '{text}' starts at one node, which exchanges nothing: start the range at 2")
     return Range(float(low) if low == high else math.sqrt(low * high), float(low), float(high))
-
-
-def number(value: Range) -> str:
-    """Write a number, or both ends of a range."""
-    return f"{value.value:,.0f}" if not value.wide else f"{value.low:,.0f} to {value.high:,.0f}"
 
 
 Answer = TypeVar("Answer")
@@ -493,6 +479,7 @@ def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time
 
 def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], subject: str) -> Plot:
     """Draw times (s, by what takes them) over the values of each parameter that was varied; what came of it is the title."""
+    from rankwise.api.project_blocks import value_words
     from rankwise.engines.project import changed_most
     from rankwise.report.projected import varied_picture
 
@@ -505,5 +492,7 @@ def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], subje
 
 def _tornado_title(answer: FftAnswer) -> str:
     """Say what the tornado is of."""
+    from rankwise.api.project_blocks import number
+
     n, nodes = answer.parameters["n"], answer.parameters["nodes"]
     return f"{answer.machine.name}, {number(n)}³ on {number(nodes)} nodes, memory term {answer.memory.reading}"
