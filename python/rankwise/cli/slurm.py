@@ -12,7 +12,7 @@ from rankwise.blocks import Column, Table, terminal
 from rankwise.cli.base import Json, app, group, print_json, tell, verb
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
-from rankwise.slurm.asked import FOLDER, Job
+from rankwise.slurm.script import FOLDER, Job
 
 if TYPE_CHECKING:
     from rankwise.slurm.script import Work

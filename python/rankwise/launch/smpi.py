@@ -107,7 +107,7 @@ def run_simulation(
 ) -> list[dict[str, Any]]:
     """Run one simulation; return the kernel's records without its witnesses' placements.
 
-    ``trace``: where what ranks do is written (launch/paje.py).
+    ``trace``: where what ranks do is written (the Paje format).
     ``started`` is given the child process, by which another thread can end it. A run that fails leaves SimGrid's log in
     ``log``. Raises RankwiseError with the cause out of that log, InputError when the kernel refuses its arguments.
     """

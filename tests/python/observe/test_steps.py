@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.observe.periods import levels_of
 from rankwise.observe.record import BLOCKING_SEND, COMPLETION
-from rankwise.observe.steps import Steps, actual_receives, common_steps
+from rankwise.observe.steps import Steps, actual_receives, common_steps, levels_of
 from synthetic_events import Op, ring, simulate
 
 
