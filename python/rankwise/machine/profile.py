@@ -104,7 +104,7 @@ class Link(Record):
     parameters: Mapping[str, Parameter] = key("figures that were measured directly, by name", factory=dict)
     loaded: Loaded | None = key("the link while others use it", default=None)
     spread: Spread | None = key(
-        "how much launches and samples differ, or unknown", default=None, shape="Spread | Literal['unknown']",
+        "how much launches and samples differ, or unknown", default=None, shape=Spread | Literal["unknown"],
         write=lambda spread: spread or UNKNOWN,
         read=lambda value: None if value in (None, UNKNOWN) else Spread.from_dict(value, "spread"),
     )
@@ -173,7 +173,7 @@ class Imported(Record):
 class Source(Record):
     """Where a profile's figures come from: which keys there are depends on the kind."""
 
-    kind: Literal["measured", "imported"] = key("measured, or imported from a table")
+    kind: str = key("measured, or imported from a table")
     samples_file: str = key("file of the samples", optional=True)
     campaign: str = key("id of the campaign", optional=True)
     measured: str = key("when, UTC", optional=True)

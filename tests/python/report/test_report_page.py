@@ -17,7 +17,7 @@ import sample_figures
 from rankwise.machine.profile import Profile
 from rankwise.machine.trust import Reason, Trust
 from rankwise.report.inputs import MappingInstance, mappings_from_record, validation_from_record
-from rankwise.report.page import Inputs, conclusion_of, record, render, section_names
+from rankwise.report.page import Inputs, conclusion_of, render, section_names
 from rankwise.workloads.comparison import Validation
 
 _VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -120,7 +120,7 @@ def test_a_full_report(profile: Profile, validation: Validation, mappings: list[
     ):
         assert words in page.text, words
     assert text == render(inputs)
-    found = record(inputs)
+    found = inputs.figures().to_dict()
     assert found["headline"] in page.text and found["changes"][0]["gain"] == "1.58×"
     assert found["links"]["same-socket"]["latency_s"] == profile.links["same-socket"].send.table[0].time_s
 
