@@ -135,8 +135,10 @@ def contributing() -> str:
 
 
 def first_screen() -> str:
-    """Return the README from its first question to what it needs."""
-    return _of_the_root("README.md").partition("received\nbyte is checked.\n")[2].partition("\n## ")[0]
+    """Return the README from its first question to what it needs, and on which systems."""
+    text, where = _of_the_root("README.md"), "\n## Where it works\n"
+    parts = [text.partition(before)[2].partition("\n## ")[0] for before in ("received\nbyte is checked.\n", where)]
+    return where.join(parts)
 
 
 _PAGE_OF = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}

@@ -77,7 +77,7 @@ def key(meaning: str | Key = "", *, default: Any = MISSING, factory: Any = MISSI
     return field(default=default, compare=compare, metadata=told)
 
 
-class computed:  # noqa: N801: reads as key does
+class computed:  # as functions are named: it reads as key does
     """A key that follows from a record: ``kind`` is its type, or its name where that is imported for type checking only."""
 
     def __init__(self, meaning: str, kind: Any, get: Callable[[Any], Any], **more: Any) -> None:
@@ -296,7 +296,7 @@ def type_of(kind: Any, module: str) -> Any:
 
     for whole in re.findall(r"\b(rankwise(?:\.[a-z_]\w*)+)\.[A-Z]", kind):
         import_module(whole)
-    return eval(kind, {**names_of(module), "rankwise": import_module("rankwise")})  # noqa: S307: of our own sources
+    return eval(kind, {**names_of(module), "rankwise": import_module("rankwise")})  # of our own sources
 
 
 @cache

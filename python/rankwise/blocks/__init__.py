@@ -197,7 +197,10 @@ def csv_text(table: Written) -> str:
     import io
 
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table.header)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in table.rows)
+    plain = csv.writer(stream, lineterminator="\n")
+    quoted = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writerow(table.header)
+    for row in table.rows:  # csv does not quote a carriage return of its own accord
+        writer = quoted if any("\r" in str(cell) for cell in row) else plain
+        writer.writerow("" if cell is None else cell for cell in row)
     return stream.getvalue()

@@ -165,6 +165,7 @@ FORMATS = {
         _rankfile,
         "mpirun --host {slots} --map-by rankfile:file=FILE -n {ranks} {program} (before 5.0: mpirun --host {slots} "
         "--rankfile FILE -n {ranks} {program})",
+        "Open MPI 5 takes 'pe' in the path of FILE for its directive PE: start it in FILE's folder and give the name alone",
     ),
     "openmpi-seq": Format(_host_a_rank, "mpirun --hostfile FILE --map-by seq --bind-to none -n {ranks} {program}"),
     "hydra-hostfile": Format(_hydra, "mpiexec -f FILE -rankmap {rankmap} -n {ranks} {program}"),

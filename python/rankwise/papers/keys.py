@@ -341,7 +341,7 @@ class Effect(TypedDict):
     bandwidth_drop: Annotated[BandwidthDrop | None, "where bandwidth falls as messages grow; null: nowhere"]
     saturated_from_bytes: Annotated[int | None, "from where bandwidth grows no more, and what it is"]
     saturated_bytes_per_s: Annotated[float | None, "from where bandwidth grows no more, and what it is"]
-    growth_exponent: Annotated[float, "slope of bandwidth over size, both logarithmic"]
+    growth_exponent: Annotated[float | None, "slope of bandwidth over size, both logarithmic; null: too few sizes"]
     largest_sigma_share: Annotated[float, "largest standard deviation against its mean, and at which size"]
     largest_sigma_share_bytes: Annotated[int, "largest standard deviation against its mean, and at which size"]
 

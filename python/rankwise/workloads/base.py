@@ -257,7 +257,7 @@ class Row(Record):
     """
 
     engine: str = key("model, simgrid, run or projection")
-    case: Case = key("what was asked", inline=True)
+    case: Case = key("what was asked", inline=True, write=lambda case: case.keys())
     time_s: float = key("time of a round, the slowest rank's")
     time_lo_s: float | None = key()
     time_hi_s: float | None = key()

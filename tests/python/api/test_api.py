@@ -139,7 +139,7 @@ def test_words_of_questions_are_those_that_there_are() -> None:
     from rankwise.models import fft3d as fft_models
     from rankwise.models.selection import METHODS
     from rankwise.statistics import STATISTICS
-    from rankwise.workloads import fft3d
+    from rankwise.workloads import fft3d, fft3d_case
 
     def words(kind: Any, name: str) -> tuple[str, ...]:
         return words_of(get_type_hints(kind)[name])
@@ -150,7 +150,7 @@ def test_words_of_questions_are_those_that_there_are() -> None:
     fft = projecting.FftProjection
     assert words(fft, "reading") == fft_models.READINGS and words(fft, "bound") == fft_models.BOUNDS
     assert words(fft, "torus_constant") == tuple(fft_models.TORUS_CONSTANTS) and words(fft, "match") == CRITERIA
-    assert words(rw.Fft3d, "method") == fft3d.METHODS and words(rw.Fft3d, "network") == (fft3d.MEASURED, fft3d.WALK)
+    assert words(rw.Fft3d, "method") == fft3d.METHODS and words(rw.Fft3d, "network") == (fft3d_case.MEASURED, fft3d_case.WALK)
     asked = (lambda: rw.Fitting("a", statistic="best"), lambda: rw.Campaign(what="speed"), lambda: rw.Fft3d(order="sideways"))
     for wrong in asked:
         with pytest.raises(InputError, match=r"'\w+' is unknown: choose one of \w+"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rankwise.api import proving
+from rankwise.launch.process import Child
 from rankwise.mapping import optimum
 from rankwise.report.inputs import load_mappings
 
@@ -268,7 +268,7 @@ def test_a_proof_that_does_not_end_is_told_and_leaves_the_best_so_far(
     def interrupted(*_: Any) -> list[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(proving.Child, "lines", interrupted)
+    monkeypatch.setattr(Child, "lines", interrupted)
     result = rankwise(*grid, "-o", "map.json")
     assert result.code == 130 and result.out.startswith("Recommended: refined")
     assert result.err.splitlines() == [

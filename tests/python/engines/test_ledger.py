@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rankwise.api import predicted as api
+from rankwise.api import kept as api
 from rankwise.engines.ledger import Where, held, keep_comparisons, keep_rows, machine_of, read
 from rankwise.errors import InputError
 from rankwise.papers.werner2023_study import ping_pong_profile

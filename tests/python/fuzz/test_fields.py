@@ -18,8 +18,8 @@ KNOWN = readers()
 # Of each reader some files: the seed's number, what is replaced in it and by what, the line (0: the format has none), the
 # field.
 BROKEN = [
-    ("profile", 0, '"alpha_s":9.9328e-07', '"alpha_s":"x"', 0, "link same-socket: alpha_s"),
-    ("profile", 0, '"source":{', '"source":7,"x":{', 0, "source is of another kind"),
+    ("profile", 0, '"alpha_s":9.9328e-07', '"alpha_s":"x"', 0, "links.same-socket.alpha_s"),
+    ("profile", 0, '"source":{', '"source":7,"x":{', 0, "source 7 is not an object"),
     ("profile", 0, '"method":"relative', '"x":"relative', 0, "links.same-socket.models.hockney.method is missing"),
     ("profile", 1, '"triad_bytes_per_s": 1', '"triad_bytes_per_s": "1', 0, "not complete JSON (line 1"),
     ("profile", 1, '"counted": [', '"counted": 1, "x": [', 0, "fft3d"),
