@@ -64,7 +64,7 @@ done
 mapfile -t kept < <(env | grep -E '^(PIP_[A-Z_]+|[a-zA-Z]+_(proxy|PROXY)|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)=' | grep -v PIP_CONFIG_FILE)
 
 as_newcomer() {
-  chroot --userspec=newcomer: "$root" env -i HOME=/home/newcomer USER=newcomer PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 \
+  chroot --userspec=newcomer: "$root" env --default-signal=INT -i HOME=/home/newcomer USER=newcomer PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 \
     "${kept[@]}" bash -c "cd ~/rankwise && $*"
 }
 remains() {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +22,16 @@ for _collective in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE"):
     os.environ.setdefault(f"MPIR_CVAR_{_collective}_POSIX_INTRA_ALGORITHM", "mpir")
 
 os.environ.setdefault("RANKWISE_PROGRESS_S", "0")  # what a loaded machine takes long for is said to nobody here
+
+
+# A shell's job in the background ignores interrupts, and so would all that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what simulates where there is no SimGrid."""
+    if item.get_closest_marker("simgrid") is not None and shutil.which("smpirun") is None:
+        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -148,8 +148,21 @@ def test_each_block_says_what_it_is() -> None:
     assert sum(len(block.commands) for page in PAGES for block in _shown(page, *SHELL)) > 60
 
 
+def _marks(page: str) -> list[pytest.MarkDecorator]:
+    """Return what the commands of a page need."""
+    commands = [command for block in _shown(page, *SHELL) for command in block.commands]
+    return [pytest.mark.simgrid] if any(command.startswith("rankwise simulate ") for command in commands) else []
+
+
 @pytest.mark.mpi
-@pytest.mark.parametrize("page", [page for page in PAGES if any(_shown(page, *SHELL)) and page != "docs/simulate.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=_marks(page))
+        for page in PAGES
+        if any(_shown(page, *SHELL)) and page != "docs/simulate.md"
+    ],
+)
 def test_commands(run: Run, page: str) -> None:
     _run_all(run, page)
 
@@ -225,6 +238,8 @@ def test_pieces_of_c(page: str, mpi: Mpi, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", _pages_with("fortran"))
 def test_pieces_of_fortran(page: str, tmp_path: Path) -> None:
+    if shutil.which("gfortran") is None:
+        pytest.skip("no gfortran here (Debian: apt-get install gfortran)")
     (tmp_path / "piece.f90").write_text(_framed(page, "fortran", "f90"))
     for source in (*sorted((ROOT / "src" / "fortran").glob("*.f90")), "piece.f90"):
         subprocess.run(["gfortran", "-fsyntax-only", source], cwd=tmp_path, check=True)

@@ -65,7 +65,7 @@ def test_every_launcher_gets_its_file_and_the_exact_command(
     done = rankwise("map", "--observed", str(record), "--algorithm", "blocked", "--format", kind)
     assert [line for line in done.out.splitlines() if not line.startswith("#")][0] == first
     assert use in done.err
-    assert ("beware" in done.err) == (kind in ("slurm-hostfile", "intel-machinefile", "flux-taskmap", "cray-rank-order"))
+    assert ("beware" in done.err) == (kind not in ("hydra-hostfile", "openmpi-seq"))
 
 
 def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,6 @@ CONTRACT = {
     "engine", "algorithm", "mode", "dims", "cutoff", "replication", "ranks", "message_bytes", "time_s", "time_lo_s",
     "time_hi_s", "messages_per_rank", "bytes_per_rank", "verified",
 }  # fmt: skip
-
-
-@pytest.fixture
-def simgrid() -> None:
-    if shutil.which("smpirun") is None:
-        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
 
 
 @pytest.fixture
@@ -74,7 +67,7 @@ def test_an_old_simgrid_is_told_from_a_usable_one(
     ],
 )
 def test_what_cannot_be_simulated_is_told_in_one_line(
-    rankwise: Callable[..., Any], jureca: Path, simgrid: None, arguments: list[str], says: str
+    rankwise: Callable[..., Any], jureca: Path, arguments: list[str], says: str
 ) -> None:
     result = rankwise("simulate", "exchange", *arguments)
     assert result.code == 2, result.err
@@ -83,7 +76,7 @@ def test_what_cannot_be_simulated_is_told_in_one_line(
 
 @pytest.mark.simgrid
 @pytest.mark.parametrize("topology", ["torus", "torus:1x1x1", "dragonfly:1x1x1", "fat-tree:1x1"])
-def test_one_node_is_simulated_whatever_the_network(rankwise: Callable[..., Any], simgrid: None, topology: str) -> None:
+def test_one_node_is_simulated_whatever_the_network(rankwise: Callable[..., Any], topology: str) -> None:
     asked = ("--machine", "hopper", "--ranks", "2", "--cutoff", "1", "--mode", "isend", "--json")
     result = rankwise("simulate", "exchange", *asked, "--topology", topology)
     assert result.code == 0, result.err
@@ -92,14 +85,14 @@ def test_one_node_is_simulated_whatever_the_network(rankwise: Callable[..., Any]
 
 
 @pytest.mark.simgrid
-def test_what_does_not_fit_the_memory_is_wrong_input_as_in_a_run(rankwise: Callable[..., Any], simgrid: None) -> None:
+def test_what_does_not_fit_the_memory_is_wrong_input_as_in_a_run(rankwise: Callable[..., Any]) -> None:
     result = rankwise("simulate", "fft3d", "--n", "30000", "--ranks", "16", "--machine", "hopper")
     assert result.code == 2, result.err
     assert "take fewer points or fields, or more nodes" in result.err and "log" not in result.err
 
 
 @pytest.mark.simgrid
-def test_a_simulation_is_rows_like_any_engine_s(rankwise: Callable[..., Any], jureca: Path, simgrid: None) -> None:
+def test_a_simulation_is_rows_like_any_engine_s(rankwise: Callable[..., Any], jureca: Path) -> None:
     result = rankwise(
         "simulate", "exchange", "--profile", jureca, "--mode", "ssend", "--cutoff", "3", "--bytes", "1000", "--json"
     )
@@ -113,7 +106,7 @@ def test_a_simulation_is_rows_like_any_engine_s(rankwise: Callable[..., Any], ju
 
 
 @pytest.mark.simgrid
-def test_a_stencil_s_rows_say_what_fell_back(rankwise: Callable[..., Any], simgrid: None) -> None:
+def test_a_stencil_s_rows_say_what_fell_back(rankwise: Callable[..., Any]) -> None:
     arguments = ["--machine", "hopper", "--grid", "4x4", "--nodes", "4", "--ppn", "4", "--bytes", "8,1MB"]
     result = rankwise("simulate", "stencil", *arguments, "--algorithm", "blocked,stencil-strips", "--json")
     assert result.code == 0, result.err

@@ -1,6 +1,5 @@
 """The regret of a choice: its figures worked out by hand, and one measured on this machine."""
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,8 +87,6 @@ def test_one_round_tells_nothing(rankwise: Callable[..., Any]) -> None:
 
 @pytest.mark.simgrid
 def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any]) -> None:
-    if shutil.which("smpirun") is None:
-        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
     assert (
         rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
     )

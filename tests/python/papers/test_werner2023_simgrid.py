@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,6 @@ from rankwise.workloads.exchange import Asked, make_cases
 
 @pytest.mark.simgrid
 def test_simulated_rows_agree_with_the_published_prediction(tmp_path: Path) -> None:
-    if shutil.which("smpirun") is None:
-        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
     profile = ping_pong_profile()
     system = system_of_profile(profile, "JURECA")
     sizes = sorted({row.message_bytes for row in published_rows()})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,6 @@ def machine(rankwise: Callable[..., Any]) -> Path:
     table = DATA / "werner2023_pingpong.csv"
     assert rankwise("profile", "import", table, "--link", "same-socket", "-o", "machine.json").code == 0
     return Path("machine.json")
-
-
-def _need_simgrid() -> None:
-    if shutil.which("smpirun") is None:
-        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
 
 
 def test_both_methods_are_priced_by_their_schedules(rankwise: Callable[..., Any], machine: Path) -> None:
@@ -60,7 +54,6 @@ def test_real_ranks_deliver_every_block(rankwise: Callable[..., Any], machine: P
 
 @pytest.mark.simgrid
 def test_the_same_kernel_is_simulated(rankwise: Callable[..., Any], machine: Path) -> None:
-    _need_simgrid()
     result = rankwise("validate", "alltoall", "--ranks", "4", "--engines", "model,simgrid", "--method", "pairwise", "--json")
     assert result.code == 0, result.err
     (row,) = result.json["rows"]
@@ -70,7 +63,6 @@ def test_the_same_kernel_is_simulated(rankwise: Callable[..., Any], machine: Pat
 
 @pytest.mark.simgrid
 def test_the_transposes_of_an_fft_are_simulated_and_its_values_checked(rankwise: Callable[..., Any], machine: Path) -> None:
-    _need_simgrid()
     result = rankwise("simulate", "fft3d", "--profile", machine, "--n", "16", "--ranks", "4", "--method", "pairwise", "--json")
     assert result.code == 0, result.err
     (row,) = result.json["rows"]
@@ -116,7 +108,6 @@ def test_a_workload_from_a_file_has_all_verbs(
     import subprocess
     import sys
 
-    _need_simgrid()
     monkeypatch.setenv("RANKWISE_WORKLOADS", str(BOUNCE))
 
     def call(*arguments: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,8 +124,6 @@ def test_all_verbs_take_it(rankwise: Callable[..., Any], profile: Profile, tmp_p
 
 @pytest.mark.simgrid
 def test_it_is_simulated(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
-    if shutil.which("smpirun") is None:
-        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
     (tmp_path / "halo.json").write_text(json.dumps(PATTERN))
     profile.save(tmp_path / "m.json")
     apart = ("halo", "--profile", tmp_path / "m.json", "--ranks-per-node", "1", "-o", tmp_path / "kept", "--json", "--pattern")

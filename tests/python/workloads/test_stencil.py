@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,8 +127,6 @@ def test_the_mapping_with_least_time_is_chosen(rankwise: Callable[..., Any], jur
 
 @pytest.mark.simgrid
 def test_the_model_stands_beside_the_simulation(rankwise: Callable[..., Any], jureca: Path) -> None:
-    if shutil.which("smpirun") is None:
-        pytest.skip("SimGrid is not installed (Debian: apt-get install libsimgrid-dev)")
     result = rankwise("validate", "stencil", *GRID, "--algorithm", "blocked", "--engines", "model,simgrid", "--json")
     assert result.code == 0, result.err
     (row,) = result.json["rows"]
