@@ -20,7 +20,7 @@ if [ -z "${BARE_INSIDE-}" ]; then
   root=$(mktemp -d "${TMPDIR:-/tmp}/rankwise-bare.XXXXXX")
   chmod 755 "$root"
   # Mounts and processes go with their namespaces, however this ends; the folder is left to us.
-  trap '{ kill -KILL $!; wait; } 2> /dev/null; rm -rf --one-file-system "$root" "$root.log"' EXIT
+  trap 'set +e; { kill -KILL $!; wait; } 2> /dev/null; rm -rf --one-file-system "$root" "$root.log"' EXIT
   trap 'exit 130' INT TERM HUP
   BARE_INSIDE=$root unshare --mount --pid --fork --kill-child packaging/bare.sh "$suite" &
   wait $!
