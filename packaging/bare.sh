@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-bookworm}
+PATH=$PATH:/usr/sbin:/sbin
 
 cannot() {
   echo "bare: $*" >&2

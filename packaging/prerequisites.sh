@@ -53,6 +53,11 @@ TABLE
     [ -z "$missing" ] || echo "not tested here: $missing; install with: apt-get install$packages"
     exit
     ;;
+  required) ;;
+  *)
+    echo "usage: prerequisites.sh [optional|packages]" >&2
+    exit 2
+    ;;
 esac
 
 if ! "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then

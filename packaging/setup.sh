@@ -2,6 +2,7 @@
 # setup.sh VENV ON|OFF: makes the environment and installs rankwise into it; ON: with the C library, the preload library and the
 # tracer, which Python otherwise builds on first use. What pip and compilers say is in build/setup.log.
 set -euo pipefail
+[ $# = 2 ] || { echo "usage: setup.sh VENV ON|OFF" >&2; exit 2; }
 venv=$1 libraries=$2 stamp=$1/.installed
 log=build/setup.log
 [ "$libraries" = OFF ] || stamp+=-all
@@ -76,6 +77,18 @@ began_s=$SECONDS
 follow unpack "${pip[@]}" install --no-compile --no-index --find-links $wheels -r build/requirements.txt ||
   fail "what was downloaded cannot be installed ($(grep ERROR $log | tail -1)): rm -r $wheels, and again"
 echo "rankwise: unpack: $((SECONDS - began_s)) s"
+
+# The rule of 'rankwise' itself, before a minute is spent on compiling.
+wrong=$(PYTHONPATH=python "$venv/bin/python" -B - 2>&1 <<'PYTHON'
+from rankwise.errors import RankwiseError
+from rankwise.launch.installed import asked_compiler
+
+try:
+    asked_compiler()
+except RankwiseError as error:
+    raise SystemExit(str(error)) from None
+PYTHON
+) || fail "$wrong"
 
 began_s=$SECONDS
 PATH=$PWD/$venv/bin:$PATH follow compile "${pip[@]}" install --no-compile --verbose --no-build-isolation --no-deps \

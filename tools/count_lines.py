@@ -40,7 +40,10 @@ def room_of(path: Path) -> str:
 def sources(root: Path) -> list[Path]:
     """Return what git tracks in the counted folders, and is written by hand."""
     words = ["git", "-C", str(root), "ls-files", "-z", *FOLDERS]
-    listed = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\0")
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{root} is no git checkout ({done.stderr.strip()}): name the folder of a clone")
+    listed = done.stdout.split("\0")
     return [Path(name) for name in listed if name and Path(name).suffix not in DATA and (root / name).is_file()]
 
 
