@@ -119,7 +119,7 @@ namespace {
 // Which ranks of other nodes have to do with the node, and where all of them are: members first, in their order.
 class Numbering {
  public:
-  explicit Numbering(const std::vector<Index>& members) : members_(members) {
+  explicit Numbering(const std::vector<Index>& members) {
     for (const Index rank : members) add(rank, members.front());
   }
   void add(Index rank, Index node) {
@@ -145,7 +145,6 @@ class Numbering {
   }
 
  private:
-  const std::vector<Index>& members_;
   std::map<Index, Index> number_;
   std::map<Index, std::int32_t> seat_;  // of a node
   std::vector<std::int32_t> node_;

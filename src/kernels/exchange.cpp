@@ -43,7 +43,7 @@ NodeMap parse_nodes(const std::string& text, Index ranks) {
 // algorithm:mode:k:bytes:shell:replication:team boxes:nodes, the cutoff alike on all axes; the last four may be left out,
 // and the nodes alone: nodes=4, so many ranks a node in order, or the node of every rank, as in nodes=0/0/1/1.
 // Throws std::invalid_argument.
-ExchangeCase parse_case(const std::string& text, const std::vector<Index>& dims, const std::vector<bool>& periodic) {
+ExchangeCase parse_case(const std::string& text, const GridShape& shape) {
   std::vector<std::string> parts = split(text, ':');
   if (parts.size() != 4 && parts.size() != 7 && parts.size() != 8) {
     throw std::invalid_argument("case '" + text + "' is not algorithm:mode:cutoff:bytes[:shell:replication:boxes[:nodes=N]]");
@@ -54,8 +54,9 @@ ExchangeCase parse_case(const std::string& text, const std::vector<Index>& dims,
   const long long block_bytes = to_integer(parts[3], "bytes");
   if (block_bytes < 0) throw std::invalid_argument("block size " + parts[3] + " is negative");
   ExchangeSpec spec =
-      make_spec(parts[0], parse_send_mode(parts[1]), dims, periodic, std::vector<int>(dims.size(), static_cast<int>(cutoff)),
-                parse_shell(parts[4]), to_integer(parts[5], "replication"), parse_team_boxes(parts[6]));
+      make_spec(parts[0], parse_send_mode(parts[1]), shape.dims, shape.periodic,
+                std::vector<int>(shape.dims.size(), static_cast<int>(cutoff)), parse_shell(parts[4]),
+                to_integer(parts[5], "replication"), parse_team_boxes(parts[6]));
   if (parts.size() == 8) spec.nodes = parse_nodes(parts[7], spec.ranks());
   return {std::move(spec), cutoff, static_cast<std::size_t>(block_bytes)};
 }
@@ -103,13 +104,10 @@ class SpeedWitness {
 }  // namespace
 
 void run_exchange(Arguments& arguments) {
-  std::vector<Index> dims;
-  for (const long long d : arguments.integers("grid", "1")) dims.push_back(d);
-  std::vector<bool> periodic;
-  for (const long long flag : arguments.integers("periodic", "1")) periodic.push_back(flag != 0);
+  const GridShape shape = parse_shape(arguments, "1");
   std::vector<ExchangeCase> cases;
   for (const std::string& text : arguments.list("cases", "shift:ssend:1:1000")) {
-    cases.push_back(parse_case(text, dims, periodic));
+    cases.push_back(parse_case(text, shape));
     require_runnable(MPI_COMM_WORLD, cases.back().spec, cases.back().block_bytes);
   }
   const Repetitions repetitions = parse_repetitions(arguments);
@@ -131,7 +129,7 @@ void run_exchange(Arguments& arguments) {
         .add("kernel", "exchange")
         .add("algorithm", spec.algorithm)
         .add("mode", to_string(spec.mode))
-        .add("grid", std::vector<long long>(dims.begin(), dims.end()))
+        .add("grid", std::vector<long long>(shape.dims.begin(), shape.dims.end()))
         .add("cutoff", cutoff)
         .add("shell", to_string(spec.window.shell()))
         .add("replication", static_cast<long long>(spec.replication))
@@ -196,9 +194,9 @@ std::size_t parse_size(const std::string& text) {
 
 // An exchange as the exchange kernel reads it; +kind:mode:hops:width:bytes:a/b, an ingredient between two ranks; or
 // +warm:operation:bytes:a/b.
-AnyJob parse_job(const std::string& text, const std::vector<Index>& dims, const std::vector<bool>& periodic) {
+AnyJob parse_job(const std::string& text, const GridShape& shape) {
   if (!text.starts_with('+')) {
-    ExchangeCase one = parse_case(text, dims, periodic);
+    ExchangeCase one = parse_case(text, shape);
     require_runnable(MPI_COMM_WORLD, one.spec, one.block_bytes);
     return one;
   }
@@ -253,12 +251,9 @@ class Bench {
     if (rounds_ < 1 || most_ < few || !(job_s_ > 0)) {
       throw std::invalid_argument("--rounds and --job-s must be positive, --most at least 8");
     }
-    std::vector<Index> dims;
-    for (const long long d : arguments.integers("grid", "1")) dims.push_back(d);
-    std::vector<bool> periodic;
-    for (const long long flag : arguments.integers("periodic", "1")) periodic.push_back(flag != 0);
+    const GridShape shape = parse_shape(arguments, "1");
     for (const std::string& text : arguments.list("jobs", "+step:isend:1:1:8:0/1")) {
-      timings_.push_back({text, parse_job(text, dims, periodic)});
+      timings_.push_back({text, parse_job(text, shape)});
     }
     arguments.expect_all_used();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);

@@ -61,6 +61,13 @@ std::vector<long long> Arguments::integers(const std::string& name, const std::s
   return values;
 }
 
+GridShape parse_shape(Arguments& arguments, const std::string& periodic) {
+  GridShape shape;
+  for (const long long length : arguments.integers("grid", "1")) shape.dims.push_back(length);
+  for (const long long flag : arguments.integers("periodic", periodic)) shape.periodic.push_back(flag != 0);
+  return shape;
+}
+
 void Arguments::expect_all_used() const {
   for (const auto& [name, value] : values_) {
     if (!used_.contains(name)) throw std::invalid_argument("--" + name + " is not known here");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "grid/grid.hpp"
 #include "measure/together.hpp"
 
 namespace rankwise {
@@ -36,6 +37,15 @@ class Arguments {
 
 // The parts between marks: one more than there are marks, some of them perhaps empty.
 [[nodiscard]] std::vector<std::string> split(const std::string& text, char mark);
+
+// A process grid as it stands on the command line.
+struct GridShape {
+  std::vector<Index> dims;
+  std::vector<bool> periodic;  // one flag an axis, or none
+};
+
+// --grid and --periodic; periodic: what stands for the latter where it is not given.
+[[nodiscard]] GridShape parse_shape(Arguments& arguments, const std::string& periodic);
 
 // What the kernels that repeat a collective exchange have in common on their command line.
 

@@ -142,11 +142,8 @@ MPI_Comm mapped(const std::vector<long long>& cells) {
 }  // namespace
 
 void run_stencil(Arguments& arguments) {
-  std::vector<Index> dims;
-  for (const long long d : arguments.integers("grid", "1")) dims.push_back(d);
-  std::vector<bool> periodic;
-  for (const long long flag : arguments.integers("periodic", "")) periodic.push_back(flag != 0);
-  const Grid grid(dims, periodic);
+  const GridShape shape = parse_shape(arguments, "");
+  const Grid grid(shape.dims, shape.periodic);
   const std::string name = arguments.text("stencil", "nearest-neighbor");
   const Stencil stencil = parse_stencil(name, grid.ndim());
   const std::vector<std::size_t> sizes = parse_sizes(arguments);
@@ -180,7 +177,7 @@ void run_stencil(Arguments& arguments) {
     if (world_rank != 0) continue;
     JsonLine line("samples");
     line.add("kernel", "stencil")
-        .add("grid", std::vector<long long>(dims.begin(), dims.end()))
+        .add("grid", std::vector<long long>(shape.dims.begin(), shape.dims.end()))
         .add("stencil", name)
         .add("message_bytes", static_cast<long long>(bytes))
         .add("messages_per_rank", static_cast<long long>(messages[0]))
