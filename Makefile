@@ -2,6 +2,9 @@
 # make test    all tests: GoogleTest through CTest, and pytest (make -j4 test: side by side)
 # make bare    both of them in a bare Debian
 
+# Programs such as ldconfig and ip, which a user's PATH may lack.
+export PATH := $(PATH):/usr/sbin:/sbin
+MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,13 +43,14 @@ $(VENV)/.installed-all: $(SOURCES)
 
 # Where the system has no FFTW or no GoogleTest, pip gives them: that of pyfftw, found beside the MPI, and the sources in a wheel.
 $(VENV)/.installed-test: $(VENV)/.installed-all
-	mkdir -p build
-	$(REQUIREMENTS) project optional-dependencies test > build/test-requirements.txt
-	$(PIP) install -r build/test-requirements.txt
-	rm -f $(VENV)/lib/libfftw3*.so.3
-	ldconfig -p | grep -q libfftw3f.so.3 || for name in fftw3 fftw3f; do \
+	@mkdir -p build
+	@$(REQUIREMENTS) project optional-dependencies test > build/test-requirements.txt
+	@echo "rankwise: what tests need"
+	@$(PIP) install -r build/test-requirements.txt
+	@rm -f $(VENV)/lib/libfftw3*.so.3
+	@ldconfig -p | grep -q libfftw3f.so.3 || for name in fftw3 fftw3f; do \
 	  ln -sr $(VENV)/lib/python*/site-packages/pyfftw.libs/lib$$name-*.so* $(VENV)/lib/lib$$name.so.3; done
-	ls /usr/include/gtest/gtest.h > /dev/null 2>&1 || $(PIP) install --target build/googletest --upgrade --no-deps --only-binary :all: \
+	@ls /usr/include/gtest/gtest.h > /dev/null 2>&1 || $(PIP) install --target build/googletest --upgrade --no-deps --only-binary :all: \
 	  --platform manylinux_2_28_x86_64 --python-version 3.11 ros-gtest-vendor==1.15.1
 	touch $@
 

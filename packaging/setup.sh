@@ -18,7 +18,7 @@ follow() {
   shift
   "$@" 2>&1 | while IFS= read -r line; do
     printf '%s\n' "$line" >> $log
-    [[ $line =~ (\[[0-9]+/[0-9]+\]|Downloading|Installing)(.*/)?([^/]*) ]] || continue
+    [[ $line =~ (\[[0-9]+/[0-9]+\]|Downloading|Installing)\ (.*/)?([^/]*) ]] || continue
     line="rankwise: $title: ${BASH_REMATCH[1]} ${BASH_REMATCH[3]}"
     if [ -t 1 ]; then
       printf '\r\e[K%.78s' "$line"

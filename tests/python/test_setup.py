@@ -18,6 +18,7 @@ def _said(*command: str | Path, **environment: str) -> tuple[int, str]:
 def test_what_is_missing_or_too_old_is_named_in_one_line(tmp_path: Path) -> None:
     prerequisites = ROOT / "packaging" / "prerequisites.sh"
     assert _said(prerequisites, PYTHON=sys.executable) == (0, "")
+    assert _said(prerequisites, "nonsense") == (2, "usage: prerequisites.sh [optional|packages]\n")
     code, said = _said(prerequisites, PYTHON=sys.executable, CXX="/nowhere/c++")
     assert code == 1 and said.count("\n") == 1 and "missing: a C++ compiler; install with: apt-get install g++ " in said
     (old := tmp_path / "c++").write_text(
@@ -44,5 +45,10 @@ def test_a_test_that_ran_in_one_pass_was_not_skipped(tmp_path: Path) -> None:
     assert _said(*summary, first, second) == (0, "skipped 1: no SimGrid\n2 passed, 0 failed, 1 skipped\n")
     code, said = _said(*summary, "--all-run", first, second)
     assert code == 1 and "SKIPPED everywhere: a::s\n" in said
+    (ctest := tmp_path / "ctest.xml").write_text(
+        '<testsuite><testcase name="n" classname="n" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>'
+        f"<system-out>no tc here\n</system-out></testcase>{passed}</testsuite>"
+    )
+    assert _said(*summary, ctest) == (0, "skipped 1: no tc here\n2 passed, 0 failed, 1 skipped\n")
     code, said = _said(*summary, first, tmp_path / "third.xml")
     assert code == 1 and "third.xml was not written" in said and said.endswith("2 passed, 1 failed, 1 skipped\n")
