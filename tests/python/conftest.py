@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from xml.etree import ElementTree
 import pytest
 
 from rankwise.launch import Mpi, find_mpi
+from rankwise.launch.remains import orphans, remove
+
+_BEGUN_UNIX_S = time.time()
 
 # MPICH's collectives in shared memory wait without giving up the core: with more ranks than cores, a time slice each.
 for _collective in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE"):
@@ -26,6 +30,11 @@ os.environ.setdefault("RANKWISE_PROGRESS_S", "0")  # what a loaded machine takes
 
 # A shell's job in the background ignores interrupts, and so would all that tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remove what killed launchers and ranks have left: nobody else removes it when rankwise itself was killed, too."""
+    remove(orphans(_BEGUN_UNIX_S))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,5 +1,5 @@
 """What a launcher may leave behind when it dies: processes, found by a mark in
-their environment, and segments of shared memory."""
+their environment, segments of shared memory, and files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 MARK = "RANKWISE_CHILD"
 _ALL_PROCESSES = "pid:[4026531836]"  # the first namespace of processes, from which all are seen
 _PATIENCE_S = 5.0  # for the system to bury what was killed
 # How MPI libraries name their segments; a program's own are not ours to remove.
+_LAUNCHERS_FILES = "hydra_hwloc_xmlfile_*"  # in /tmp, whatever TMPDIR says; Hydra's proxy holds it open
 _SEGMENT = re.compile(r"(/dev/shm/(?:mpich_sh|ucx_shm_posix_|vader_segment\.|sm_segment\.|Intel_MPI_|fi_shm_|psm[23]_shm)\S*)$")
 
 
@@ -71,12 +72,8 @@ class Remains:
                     pass
             time.sleep(0.01)
         if not left:
-            for segment in self.segments | _orphans(self._begun_unix_s):
-                try:
-                    if segment.stat().st_uid == os.geteuid():
-                        segment.unlink()
-                except OSError:
-                    pass
+            seen = os.readlink("/proc/self/ns/pid") == _ALL_PROCESSES
+            remove(self.segments | (orphans(self._begun_unix_s) if seen else set()))
         return left
 
     def _is_marked(self, pid: int) -> bool:
@@ -91,21 +88,20 @@ class Remains:
         return b"[mux]" not in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def _orphans(since_unix_s: float) -> set[Path]:
-    """Return segments of MPI libraries that are ours, younger than that, and that no process has any more.
+def orphans(since_unix_s: float) -> set[Path]:
+    """Return files of MPI libraries and launchers that are ours, younger than that, and that no process has any more.
 
-    What ranks leave that die while they make them. Only where all processes of the node can be seen: not in a container, whose
-    /dev/shm may be others', too.
+    What ranks and launchers leave that die while they have them. To be asked only where all processes of the node can be seen:
+    not in a container, whose /dev/shm may be others', too.
     """
-    if os.readlink("/proc/self/ns/pid") != _ALL_PROCESSES:
-        return set()
     found: dict[int, Path] = {}
-    for path in Path("/dev/shm").iterdir():
+    for path in (*Path("/dev/shm").iterdir(), *Path("/tmp").glob(_LAUNCHERS_FILES)):
         try:
             stat = path.lstat()
         except OSError:
             continue
-        if _SEGMENT.search(str(path)) and stat.st_uid == os.geteuid() and stat.st_ctime >= since_unix_s - 1:
+        is_known = path.parent != Path("/dev/shm") or _SEGMENT.search(str(path))
+        if is_known and stat.st_uid == os.geteuid() and stat.st_ctime >= since_unix_s - 1:
             found[stat.st_ino] = path
     for process in os.listdir("/proc") if found else ():
         if not process.isdecimal():
@@ -118,6 +114,16 @@ def _orphans(since_unix_s: float) -> set[Path]:
         for inode in used & found.keys():
             del found[inode]
     return set(found.values())
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove those of the files that are ours; one that is gone is gone."""
+    for path in paths:
+        try:
+            if path.stat().st_uid == os.geteuid():
+                path.unlink()
+        except OSError:
+            pass
 
 
 def memory_kills() -> int:

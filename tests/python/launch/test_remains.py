@@ -10,7 +10,7 @@ import pytest
 
 from rankwise.launch.mpi import longest_silence_s
 from rankwise.launch.process import Child
-from rankwise.launch.remains import Remains, memory_kills, new_mark, waited_s
+from rankwise.launch.remains import Remains, memory_kills, new_mark, orphans, waited_s
 
 
 def _runs(pid: int) -> bool:
@@ -64,6 +64,17 @@ def test_segments_are_those_of_mpi_libraries_that_the_processes_have(tmp_path: P
         assert [os.path.exists(f"/dev/shm/{name}") for name in names] == [False, True]
     finally:
         Path(f"/dev/shm/{names[1]}").unlink()
+
+
+def test_a_launchers_file_is_left_once_nobody_holds_it_open() -> None:
+    begun_s = time.time()
+    path = Path(f"/tmp/hydra_hwloc_xmlfile_{os.getpid()}")
+    try:
+        with path.open("w"):
+            assert path not in orphans(begun_s)
+        assert path in orphans(begun_s) and path not in orphans(begun_s + 100)
+    finally:
+        path.unlink()
 
 
 def test_patience_follows_from_the_plan() -> None:
