@@ -3,6 +3,7 @@ their environment, segments of shared memory, and files."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -107,13 +108,21 @@ def orphans(since_unix_s: float) -> set[Path]:
         if not process.isdecimal():
             continue
         used = {int(words[4]) for line in _lines(f"/proc/{process}/maps") if "/dev/shm/" in line and (words := line.split())}
-        try:
-            used |= {os.stat(f"/proc/{process}/fd/{name}").st_ino for name in os.listdir(f"/proc/{process}/fd")}
-        except OSError:
-            pass
-        for inode in used & found.keys():
+        for inode in (used | _open_files(process)) & found.keys():
             del found[inode]
     return set(found.values())
+
+
+def _open_files(process: str) -> set[int]:
+    """Return the inodes of what a process has open; one that it closes meanwhile hides no other."""
+    found = set()
+    try:
+        for name in os.listdir(f"/proc/{process}/fd"):
+            with contextlib.suppress(OSError):
+                found.add(os.stat(f"/proc/{process}/fd/{name}").st_ino)
+    except OSError:
+        pass
+    return found
 
 
 def remove(paths: Iterable[Path]) -> None:
