@@ -32,11 +32,11 @@ install: $(VENV)/.installed-all
 
 install-test: $(VENV)/.installed-test
 
-# Reinstalled when a source has changed. The C library, the preload library and the tracer are in the second only; they are
-# built at once where the MPI is not the default one.
+# Reinstalled when a source has changed. The C library, the preload library and the tracer are in the second only. The first is
+# for the default MPI whatever RANKWISE_MPI says: for another one rankwise itself builds what is used.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cmake python include -type f -not -name '*.pyc')
 $(VENV)/.installed: $(SOURCES)
-	@PYTHON='$(PYTHON)' packaging/setup.sh $(VENV) $(if $(filter-out default,$(RANKWISE_MPI)),ON,OFF)
+	@PYTHON='$(PYTHON)' packaging/setup.sh $(VENV) OFF
 
 $(VENV)/.installed-all: $(SOURCES)
 	@PYTHON='$(PYTHON)' packaging/setup.sh $(VENV) ON

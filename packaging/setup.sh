@@ -32,6 +32,8 @@ follow() {
 
 (mkdir -p build "$venv" && : >> $log && : >> "$venv/.lock") 2> /dev/null ||
   fail "$PWD cannot be written: clone it into a folder of your own (git clone '$PWD' ~/rankwise)"
+[[ $PWD != *[\'\"\`\$\;\\]* ]] ||
+  fail "$PWD has a quote, \$, ; or \\ in its name, which CMake takes apart: clone into another folder"
 packaging/prerequisites.sh
 
 # One at a time; who waited finds it done.
@@ -91,8 +93,10 @@ PYTHON
 ) || fail "$wrong"
 
 began_s=$SECONDS
+[ "$libraries" = ON ] || unset RANKWISE_MPI  # for another MPI than the default one rankwise builds what is used, on first use
 PATH=$PWD/$venv/bin:$PATH follow compile "${pip[@]}" install --no-compile --verbose --no-build-isolation --no-deps \
   --config-settings "cmake.define.RANKWISE_LIBRARIES=$libraries" . ||
-  fail "it does not compile ($(grep -m 1 -E 'error: |CMake Error|[Nn]o such option' $log || tail -1 $log)): see $log"
+  fail "it does not compile ($(grep -m 1 -oE '[^ ]*: (fatal )?error: .*|CMake Error.*|[Nn]o such option.*' $log ||
+    grep -m 1 -o 'FAILED: .*' $log || tail -1 $log)): see $log"
 echo "rankwise: compile: $((SECONDS - began_s)) s"
 touch "$venv/.installed" "$stamp"

@@ -95,11 +95,12 @@ def _build(compiler: Path | None, part: _Part) -> Path:
     _own_folder(kept)
     if _is_as_built(built):
         return built
-    tell(f"building {part.what} for {compiler or 'the default MPI'} (once, about {part.about_s} s on two cores)")
+    whose = f" for {compiler or 'the default MPI'}" if compiler or part.needs_mpi else ""
+    tell(f"building {part.what}{whose} (once, about {part.about_s} s on two cores)")
     cmake = shutil.which("cmake", path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]))
     if cmake is None:
         raise UnusableEnvironmentError(
-            f"{part.what} cannot be built for {compiler or 'the default MPI'} without CMake: pip install cmake"
+            f"{part.what} cannot be built{whose} without CMake: pip install cmake"
             f"{', or unset RANKWISE_MPI' if compiler else ''}"
         )
     with (kept / "lock").open("ab") as lock:
