@@ -98,5 +98,5 @@ def test_what_was_not_installed_is_built_without_an_mpi_and_announced(
     (made / "CMakeLists.txt").write_text(_LISTS.replace("one MODULE", "rankwise_observe MODULE"))
     built = build_tracer()
     assert built.name == "librankwise_observe.so"
-    assert "building the tracer for the default MPI (once, about 10 s on two cores)" in capsys.readouterr().err
+    assert "building the tracer (once, about 10 s on two cores)" in capsys.readouterr().err
     assert build_tracer() == built and "building" not in capsys.readouterr().err
