@@ -16,10 +16,13 @@ under ``--json`` is what its keys declare.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -96,14 +99,37 @@ def told(meaning: str = "", **more: Any) -> Callable[[Kind], Kind]:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(key, field))
 def record(kind: type[Kind]) -> type[Kind]:
-    """Make a frozen dataclass of a record."""
-    return dataclass(frozen=True)(kind)
+    """Make a frozen dataclass of a record, without functions of its own that Record has for all: making them would take
+    half of the time that a command needs to start."""
+    return dataclass(frozen=True, eq=False, repr=False)(kind)
+
+
+@cache
+def _compared(kind: Any) -> Callable[[Any], Any]:
+    """Return what gives the values by which two records of a class are the same."""
+    names = [one.name for one in fields(kind) if one.compare]
+    return attrgetter(*names) if names else lambda _: ()
 
 
 class Record:
     """What has keys: a base of dataclasses."""
 
     __keys__: ClassVar[Mapping[str, Key]] = {}
+
+    if not TYPE_CHECKING:  # to a checker these are those of a dataclass
+
+        def __eq__(self, other: object) -> bool:
+            if other.__class__ is not self.__class__:
+                return NotImplemented
+            values = _compared(self.__class__)
+            return bool(values(self) == values(other))
+
+        def __hash__(self) -> int:
+            return hash(_compared(self.__class__)(self))
+
+        def __repr__(self) -> str:
+            shown = [f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr]
+            return f"{self.__class__.__qualname__}({', '.join(shown)})"
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -173,21 +199,28 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def _arguments(cls: type[Record], value: Mapping[str, Any], what: str) -> dict[str, Any]:
+def _arguments(cls: Any, value: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Return what the fields of a record are in a JSON object; one that is not there has its default."""
     read: dict[str, Any] = {}
-    for name, one in cls.__keys__.items():
-        declared = cls.__dict__.get("__dataclass_fields__", {}).get(name)
-        if declared is None or not declared.init:
-            continue
-        kind, called = kind_of(cls, name), one.name or name  # type: ignore[arg-type]  # mypy takes the class's own hash
+    for name, one, called, kind, required in _fields_read(cls):
         if one.is_name:
             read[name] = what.rpartition(".")[2]
         elif one.inline:
             read[name] = kind.from_dict(value, what) if one.read is None else one.read(value)
-        elif called in value or (declared.default is MISSING and declared.default_factory is MISSING):
+        elif called in value or required:
             read[name] = _read(kind, value[called], f"{what}.{called}" if what else called, one)
     return read
+
+
+@cache
+def _fields_read(cls: Any) -> list[tuple[str, Key, str, Any, bool]]:
+    """Return the fields that a record is made of: name, what is declared, name in the JSON, type, whether it must be there."""
+    declared = cls.__dict__.get("__dataclass_fields__", {})
+    return [
+        (name, one, one.name or name, kind_of(cls, name), of.default is MISSING and of.default_factory is MISSING)
+        for name, one in cls.__keys__.items()
+        if (of := declared.get(name)) is not None and of.init
+    ]
 
 
 def _read(kind: Any, value: Any, what: str, one: Key) -> Any:
@@ -291,12 +324,12 @@ def type_of(kind: Any, module: str) -> Any:
     """Return a type that may be given in words: by its name in a module, or by its whole name."""
     if not isinstance(kind, str):
         return kind
-    import re
-    from importlib import import_module
-
-    for whole in re.findall(r"\b(rankwise(?:\.[a-z_]\w*)+)\.[A-Z]", kind):
-        import_module(whole)
-    return eval(kind, {**names_of(module), "rankwise": import_module("rankwise")})  # of our own sources
+    try:
+        return eval(kind, vars(sys.modules[module]))  # of our own sources
+    except (NameError, AttributeError):  # a name that is imported for type checking only: to find it takes its time
+        for whole in re.findall(r"\b(rankwise(?:\.[a-z_]\w*)+)\.[A-Z]", kind):
+            import_module(whole)
+        return eval(kind, {**names_of(module), "rankwise": import_module("rankwise")})
 
 
 @cache
@@ -304,7 +337,6 @@ def names_of(module: str) -> dict[str, Any]:
     """Return the names that a module's annotations use, those that are imported for type checking only, too."""
     import ast
     import inspect
-    from importlib import import_module
 
     names = dict(vars(sys.modules[module]))
     for block in ast.parse(inspect.getsource(sys.modules[module])).body:

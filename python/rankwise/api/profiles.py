@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from rankwise.api.questions import LinkClass, Statistic, writable
 from rankwise.api.results import Plot, Result
@@ -15,9 +15,6 @@ from rankwise.machine.profile import LINK_CLASSES, Profile, open_profile
 from rankwise.questions import Options, option
 from rankwise.records import key, record
 from rankwise.units import format_bandwidth, format_time, parse_ints, parse_seconds, parse_sizes
-
-if TYPE_CHECKING:
-    pass
 
 Campaigns = Literal[
     "pingpong", "latency", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp", "all-pairs", "fft3d", "pack"

@@ -23,7 +23,6 @@ from rankwise.files import read_json, write_json
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Parameter
 from rankwise.machine.packing import Packing
-from rankwise.machine.record import MachineRecord
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
 from rankwise.progress import tell_at_end
@@ -197,7 +196,9 @@ class Profile(Record):
     """A machine's profile; ``source`` says where the figures come from (a samples file, an imported table)."""
 
     schema = computed("version of this document", int, lambda profile: SCHEMA)
-    machine: Mapping[str, Any] = key("the machine that was measured", shape=MachineRecord, after="source")
+    machine: Mapping[str, Any] = key(
+        "the machine that was measured", shape="rankwise.machine.record.MachineRecord", after="source"
+    )
     links: Mapping[str, Link] = key("by link class", after="shared")
     created: str = key("when it was made, UTC")
     source: Mapping[str, Any] = key("where the figures are from", shape="Source")
