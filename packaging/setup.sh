@@ -46,7 +46,7 @@ if ! flock --nonblock 9; then
 fi
 # All that is made on the way goes with us, however we end.
 export TMPDIR=$PWD/build/tmp PYTHONUNBUFFERED=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-trap 'rm -rf "$TMPDIR"' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || true; rm -rf "$TMPDIR"' EXIT
 trap 'exit 130' INT TERM HUP
 rm -rf "$TMPDIR" && mkdir "$TMPDIR" && : > $log
 
@@ -94,7 +94,7 @@ PYTHON
 
 began_s=$SECONDS
 # Bytecode, which Python itself makes only where it may, is made beside the compilers.
-"$venv/bin/python" -m compileall -q -x '/tests?/' "$venv"/lib/python*/site-packages > /dev/null 2>&1 &
+"$venv/bin/python" -m compileall -q -x '/tests?/' "$venv"/lib/python*/site-packages > /dev/null 2>&1 9>&- &
 [ "$libraries" = ON ] || unset RANKWISE_MPI  # for another MPI than the default one rankwise builds what is used, on first use
 PATH=$PWD/$venv/bin:$PATH follow compile "${pip[@]}" install --verbose --no-build-isolation --no-deps \
   --config-settings "cmake.define.RANKWISE_LIBRARIES=$libraries" . ||
