@@ -36,7 +36,6 @@ class Plot:
 
     def save(self, path: Path | str) -> Path:
         """Write it as .svg, or as a page that gives its values, .html. Raises InputError for another ending."""
-        from rankwise.files import write_whole
         from rankwise.report.document import plain_page
 
         path = Path(path)

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter, itemgetter
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 Cell = str | float | int | bool | None
 Row = TypeVar("Row")
@@ -181,17 +181,7 @@ def labelled(label: str, texts: Iterable[str]) -> Iterator[Sentence]:
         yield Sentence(text, label)
 
 
-class Written(Protocol):
-    """What is written as a file: a table, whether its columns are declared or not."""
-
-    @property
-    def header(self) -> Sequence[str]: ...
-
-    @property
-    def rows(self) -> Sequence[Sequence[Cell]]: ...
-
-
-def csv_text(table: Written) -> str:
+def csv_text(table: Table[Any]) -> str:
     """Return a table as CSV, figures in full and in SI units."""
     import csv
     import io
