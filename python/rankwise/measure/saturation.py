@@ -48,16 +48,16 @@ def resource_of(streams: Mapping[Stream, Mapping[int, Point]]) -> Resource | Non
     most = max(pairs for pairs, size in one_way if size >= _SMALLEST_LARGE_BYTES)
     size = max(size for pairs, size in one_way if pairs == most)
     filling = max((pairs for pairs, of in one_way if of == size), key=lambda pairs: pairs / one_way[pairs, size].time_s)
-    # Fewer pairs both ways than fill it one way tell nothing.
-    both = {
-        stream.pairs: by_size[size] for stream, by_size in streams.items()
-        if stream.both_ways and stream.pairs >= filling and size in by_size
-    }  # fmt: skip
+    # Fewer pairs both ways than fill it one way tell nothing; the largest messages that there was time for tell most.
+    both = [
+        2 * _rate(stream.pairs, largest, by_size[largest].time_s) for stream, by_size in streams.items()
+        if stream.both_ways and stream.pairs >= filling and (largest := max(by_size, default=0)) >= _SMALLEST_LARGE_BYTES
+    ]  # fmt: skip
     smallest = min(of for pairs, of in one_way if pairs == most)
     return Resource(
         _rate(filling, size, one_way[filling, size].time_s),
         most / one_way[most, smallest].time_s if smallest <= _LARGEST_SMALL_BYTES else None,
-        max((2 * _rate(pairs, size, point.time_s) for pairs, point in both.items()), default=None),
+        max(both, default=None),
         tuple((pairs, of, _rate(pairs, of, point.time_s)) for (pairs, of), point in sorted(one_way.items())),
         _interval(filling, size, one_way[filling, size]),
     )

@@ -70,7 +70,7 @@ def test_srun_starts_the_ranks_of_an_array(on_login: Login, tmp_path: Path) -> N
 def test_out_of_time_keeps_the_samples_and_the_next_job_goes_on(cluster: Slurm, on_login: Login, tmp_path: Path) -> None:
     code, out, err = on_login(
         "slurm", "submit", "measure", "one-to-all", "--nodes", "2", "--time", "5", "-o", "m.json", "--links", "other-node",
-        "--launches", "200", "--seconds", "12", *QUICK,
+        "--launches", "40", "--seconds", "12", *QUICK,
     )  # fmt: skip
     assert code == 0, err
     job = out.strip()
