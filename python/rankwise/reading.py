@@ -52,6 +52,18 @@ def read_through(read: Callable[[Trace], Read], what: str, mend: str) -> Read:
             return read(trace)
 
 
+def read_document(read: Callable[[Any], Read], value: Any, what: str, mend: str, newest: int = 1) -> Read:
+    """Return the same of the JSON value of a whole file, of a version up to ``newest``."""
+    if not isinstance(value, dict):
+        raise InputError(f"{what} is not a JSON object: {mend}")
+    schema = value.get("schema", 1)
+    if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
+        raise InputError(f"{what}: schema {schema!r:.40} is not a whole number of at least 1: {mend}")
+    if schema > newest:
+        raise InputError(f"{what} has schema {schema}, newer than this program's {newest}: update rankwise to read it")
+    return read_through(lambda trace: read(trace.of(value)), what, mend)
+
+
 class Trace:
     """Which value of a JSON document was asked for last; one that is not on notes nothing, and costs nothing."""
 
@@ -96,6 +108,9 @@ class _Dict(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         return self[key] if key in self else default
+
+    def __or__(self, more: Any) -> Any:
+        return _Dict(dict(self) | more, self._trace, self._where, self._path)
 
     def values(self) -> Any:
         return (self[key] for key in self)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 Interval = Annotated[tuple[float, float], "both ends of a 95 % interval"]
 Kind = TypeVar("Kind")
 _KEY = "key"
+_MOST = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,9 @@ class Key:
     """What is declared of a key. ``name``: in the JSON, where it is not the field's; ``omit``: left out where there is nothing
     of it ("null": where it is null); ``optional``: not in every such document; ``inline``: its own keys stand in its place;
     ``is_name``: what the object is called in the map in which it stands; ``after``: follows that one in the JSON; ``least``,
-    ``above``, ``most``: bounds; ``kind``: its type, where it is not the field's, ``shape``: that of its JSON, where the schema
-    is to know more of it; ``write``, ``read``: where its JSON is not its value."""
+    ``above``, ``most``: bounds; ``filled``: a list that is never empty; ``kind``: its type, where it is not the field's,
+    ``shape``: that of its JSON, where the schema is to know more of it; ``write``, ``read``: where its JSON is not its value
+    (``read`` is told, too, what a complaint calls it)."""
 
     meaning: str
     name: str = ""
@@ -66,8 +68,9 @@ class Key:
     least: int | None = None
     above: float | None = None
     most: float | None = None
+    filled: bool = False
     write: Callable[[Any], Any] | None = None
-    read: Callable[[Any], Any] | None = None
+    read: Callable[[Any, str], Any] | None = None
     get: Callable[[Any], Any] | None = None  # of the record; None: the attribute
 
 
@@ -202,80 +205,121 @@ def _plain(value: Any) -> Any:
 def _arguments(cls: Any, value: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Return what the fields of a record are in a JSON object; one that is not there has its default."""
     read: dict[str, Any] = {}
-    for name, one, called, kind, required in _fields_read(cls):
+    for name, one, called, kind, required, least in _fields_read(cls):
         if one.is_name:
             read[name] = what.rpartition(".")[2]
         elif one.inline:
-            read[name] = kind.from_dict(value, what) if one.read is None else one.read(value)
+            read[name] = (kind.from_dict if one.read is None else one.read)(value, what)
         elif called in value or required:
-            read[name] = _read(kind, value[called], f"{what}.{called}" if what else called, one)
+            entry = value[called]
+            if type(entry) is int and least <= entry < _MOST:  # quickly: there may be millions
+                read[name] = entry
+            else:
+                read[name] = _read(kind, entry, f"{what}.{called}" if what else called, one)
     return read
 
 
+def read_key(cls: Any, name: str, value: Any, what: str) -> Any:
+    """Return what a key of a record is in a JSON object, one that follows from others, too."""
+    called = cls.__keys__[name].name or name
+    return _read(kind_of(cls, name), value[called], f"{what}.{called}" if what else called, cls.__keys__[name])
+
+
 @cache
-def _fields_read(cls: Any) -> list[tuple[str, Key, str, Any, bool]]:
-    """Return the fields that a record is made of: name, what is declared, name in the JSON, type, whether it must be there."""
+def _fields_read(cls: Any) -> list[tuple[str, Key, str, Any, bool, float]]:
+    """Return the fields that a record is made of: name, what is declared, name in the JSON, type, whether it must be there,
+    and from what on whole numbers surely fit it."""
     declared = cls.__dict__.get("__dataclass_fields__", {})
     return [
-        (name, one, one.name or name, kind_of(cls, name), of.default is MISSING and of.default_factory is MISSING)
+        (
+            name, one, one.name or name, kind_of(cls, name), of.default is MISSING and of.default_factory is MISSING,
+            _least_count(one) if kind_of(cls, name) in (int, int | None) else math.inf,
+        )
         for name, one in cls.__keys__.items()
         if (of := declared.get(name)) is not None and of.init
-    ]
+    ]  # fmt: skip
 
 
 def _read(kind: Any, value: Any, what: str, one: Key) -> Any:
     """Return what a JSON value is of a type. Raises ValueError that names it."""
     if one.read is not None:
-        return one.read(value)
-    if get_origin(kind) is Annotated:
-        ends = interval(value, what)
-        return ends if ends is None else (_bounded(ends[0], ends[0], what, one), ends[1])
-    if kind is float:
-        return _bounded(finite(value, what), value, what, one)
+        return one.read(value, what)
     if kind is int:
         return _bounded(whole(value, what, one.least), value, what, one)
+    if kind is float:
+        return _bounded(finite(value, what), value, what, one)
     if kind is bool or kind is str:
         if not isinstance(value, kind):
             raise ValueError(f"{what} {value!r:.40} is not {'a text' if kind is str else 'true or false'}")
         return value
-    if get_origin(kind) in (Union, UnionType):
-        inner = [other for other in get_args(kind) if other is not NoneType]
-        return None if value is None else _read(inner[0], value, what, one)
-    if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise ValueError(f"{what} {value!r:.40} is none of {', '.join(map(str, get_args(kind)))}")
-        return value
-    if isinstance(kind, type) and issubclass(kind, Record):
+    form, inner = _form(kind)
+    if form is Record:
         return kind.from_dict(value, what)
-    return _read_several(kind, value, what, one)
+    if form is Union:
+        return None if value is None else _read(inner[0], value, what, one)
+    if form is Sequence or form is tuple:
+        return _read_list(form, inner, value, what, one)
+    if form is Annotated:
+        ends = interval(value, what)
+        return ends if ends is None else (_bounded(ends[0], ends[0], what, one), ends[1])
+    if form is Literal and value not in inner:
+        raise ValueError(f"{what} {value!r:.40} is none of {', '.join(map(str, inner))}")
+    if form is not Mapping:
+        return value
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{what} {value!r:.40} is not an object")
+    if not inner or inner[1] is Any:
+        return dict(value)
+    return {str(name): _read(inner[1], entry, f"{what}.{name}", one) for name, entry in value.items()}
 
 
-def _read_several(kind: Any, value: Any, what: str, one: Key) -> Any:
-    whole_kind, inner = get_origin(kind) or kind, get_args(kind)
-    if isinstance(whole_kind, type) and issubclass(whole_kind, Mapping):
-        if not isinstance(value, Mapping):
-            raise ValueError(f"{what} {value!r:.40} is not an object")
-        if not inner or inner[1] is Any:
-            return dict(value)
-        return {str(name): _read(inner[1], entry, f"{what}.{name}", one) for name, entry in value.items()}
-    if isinstance(whole_kind, type) and issubclass(whole_kind, Sequence):
-        if not isinstance(value, list | tuple):
-            raise ValueError(f"{what} {value!r:.40} is not a list")
-        if whole_kind is tuple and inner[-1] is not Ellipsis:
-            if len(value) != len(inner):
-                raise ValueError(f"{what} {value!r:.40} is not a list of {len(inner)}")
-            return tuple(_read(entry_kind, entry, what, one) for entry_kind, entry in zip(inner, value, strict=True))
-        places = isinstance(inner[0], type) and issubclass(inner[0], Record)
-        return tuple(_read(inner[0], entry, f"{what}[{i}]" if places else what, one) for i, entry in enumerate(value))
-    return value
+@cache
+def _form(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return how a type is read, and what it is made of: Union is without None, tuple of so many."""
+    form, inner = get_origin(kind) or kind, get_args(kind)
+    if form in (Union, UnionType):
+        return Union, tuple(one for one in inner if one is not NoneType)
+    if not isinstance(form, type) or (form is tuple and inner[-1] is not Ellipsis):
+        return form, inner
+    return next((base for base in (Record, Mapping, Sequence) if issubclass(form, base)), form), inner
+
+
+def _read_list(form: Any, inner: tuple[Any, ...], value: Any, what: str, one: Key) -> Any:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{what} {value!r:.40} is not a list")
+    if one.filled and not value:
+        raise ValueError(f"{what} is not a list with entries")
+    if form is tuple:
+        if len(value) != len(inner):
+            raise ValueError(f"{what} {value!r:.40} is not a list of {len(inner)}")
+        return tuple(_read(entry_kind, entry, what, one) for entry_kind, entry in zip(inner, value, strict=True))
+    if inner[0] is int and set(map(type, value)) == {int} and _least_count(one) <= min(value) and max(value) < _MOST:
+        return tuple(value)
+    if _form(inner[0])[0] is Record:
+        return tuple(_read(inner[0], entry, f"{what}[{i}]", one) for i, entry in enumerate(value))
+    return tuple(_read(inner[0], entry, what, one) for entry in value)
+
+
+def _least_count(one: Key) -> float:
+    """Return from what on whole numbers surely fit what is declared."""
+    if one.read is None and one.above is None and one.most is None:
+        return 1 - _MOST if one.least is None else one.least
+    return math.inf
 
 
 def _bounded(number: Any, value: Any, what: str, one: Key) -> Any:
     if one.above is not None and number <= one.above:
         raise ValueError(f"{what} {value!r} is not above {one.above:g}")
     if one.most is not None and not (one.least or 0) <= number <= one.most:
-        raise ValueError(f"{what} {value!r} is not between {one.least or 0:g} and {one.most:g}")
+        raise ValueError(f"{what} {value!r} is not between {one.least or 0:.9g} and {one.most:.9g}")
     return number
+
+
+def printable(value: Any, what: str) -> str:
+    """Return a name; ValueError when it is none, or not in printable ASCII."""
+    if isinstance(value, str) and value and value.isascii() and value.isprintable():
+        return value
+    raise ValueError(f"{what} {value!r:.40} is not a name in printable ASCII")
 
 
 def finite(value: Any, what: str) -> float:
@@ -290,7 +334,7 @@ def finite(value: Any, what: str) -> float:
 
 def whole(value: Any, what: str, least: int | None = None) -> int:
     """Return a whole number; ValueError when it is none, less than ``least``, or beyond what a count can be."""
-    right = not isinstance(value, bool) and isinstance(value, int | float) and value == value // 1 and abs(value) < 1 << 63
+    right = not isinstance(value, bool) and isinstance(value, int | float) and value == value // 1 and abs(value) < _MOST
     if not right or (least is not None and value < least):
         raise ValueError(f"{what} {value!r:.40} is not a whole number" + ("" if least is None else f" of at least {least}"))
     return int(value)

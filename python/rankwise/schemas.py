@@ -19,6 +19,7 @@ from rankwise.api import (
     kept,
     machines,
     observing,
+    placing,
     profiles,
     projecting,
     regretting,
@@ -30,7 +31,6 @@ from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
 from rankwise.errors import InputError
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.packing import Packing
-from rankwise.mapping.keys import MappedRecord
 from rankwise.papers import keys
 from rankwise.record_schema import Schema, schema_of
 from rankwise.slurm.states import JobState
@@ -123,8 +123,8 @@ PRINTED: dict[str, Any] = {
     "machines-check": machines.Checked,
     "machines-list": machines.Machines,
     "machines-show": machines.DescribedMachine,
-    "map": MappedRecord,
-    "map-observed": MappedRecord,
+    "map": placing.Mapped,
+    "map-observed": placing.Mapped,
     "measure": profiles.Machine,
     "measure-all-pairs": streams.StreamTimes,
     "measure-fft3d": FftRates,

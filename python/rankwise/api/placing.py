@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rankwise.api.questions import make_system_asked
-from rankwise.api.results import Plot, Result, trust_record
+from rankwise.api.results import TRUST, Plot, Result
 from rankwise.blocks import Block
 from rankwise.errors import InputError, RankwiseError
 from rankwise.progress import meter
 from rankwise.questions import Options, option
+from rankwise.records import Record, computed, key, record
 from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
 
 if TYPE_CHECKING:
@@ -178,34 +179,61 @@ def _require_input(asked: Placing) -> None:
             raise InputError(f"{option} is for {meant}: leave {option} out with --{given[0]}")
 
 
-@dataclass(frozen=True)
-class Mapped(Result):
-    """Placements, scored; ``mappings`` has all that were asked for. ``hosts``: the nodes' names; ``unplaced`` scores ranks
-    where they are when nobody chooses; ``traffic``: of a program; ``choices``: the grids of a mesh; ``room``: which slots stay
-    free; ``more``: what JSON tells beside."""
+@record
+class CheckedRank(Record):
+    """Where a rank was started."""
 
+    rank: int = key("number of the rank")
+    host: str = key("name of its host")
+    memory_group: int = key("which ranks share memory")
+    cpu: int = key("hardware thread on which it ran")
+
+
+@record
+class Mapped(Result):
+    """All placements of one grid, or of one program, with what was asked beside.
+
+    ``mappings`` has all that were asked for, scored. ``hosts``: the nodes' names; ``unplaced`` scores ranks where they are when
+    nobody chooses; ``traffic``: of a program; ``choices``: the grids of a mesh; ``room``: which slots stay free.
+    """
+
+    _rows: ClassVar[str] = "results"
     asked: Placing
     mappings: Mappings
     hosts: Sequence[str]
     unplaced: Callable[[], MapResult]
     traffic: Traffic | None = None
-    choices: GridChoices | None = None
-    room: Slots | None = None
+    choices: GridChoices | None = key("the grid that was chosen", default=None, omit=True, name="choice", after="switched")
+    room: Slots | None = key(
+        "nodes with free places", kind="list[rankwise.mapping.slots.Left] | None", default=None, omit="null", name="left_out",
+        write=lambda room: room and room.left_out, after="choices",
+    )  # fmt: skip
     shape: Sequence[int] = ()
-    more: dict[str, Any] = field(default_factory=dict)
+    profile: Profile | None = key(TRUST, default=None)
+    checked: Sequence[CheckedRank] = key("where each rank was started", default=(), omit=True)
+
+    placements = computed(
+        "all of it", "Mappings", lambda of: of.mappings if of.asked.with_mapping else of.mappings.without_maps(), inline=True
+    )
+    named = computed(
+        "names of the hosts", "list[str]", lambda of: of.traffic and of.hosts, name="hosts", omit=True, after="placements"
+    )
+    rounds = computed("rounds of the program", int, lambda of: of.traffic and of.traffic.rounds, omit=True, after="named")
+    bytes = computed("bytes in all", int, lambda of: of.traffic and int(of.traffic.bytes.sum()), omit=True, after="rounds")
+    switched = computed(
+        "names of the hosts", "list[str]", lambda of: of.hosts if of.traffic is None and of.mappings.above else None,
+        name="hosts", omit=True, after="profile",
+    )  # fmt: skip
 
     @property
     def best(self) -> MapResult:
         """The placement to take."""
         return self.mappings.best
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**self.mappings.to_dict(with_maps=self.asked.with_mapping), **self.more}
-
     def records(self) -> list[dict[str, Any]]:
         left_out = ("levels", "node_of_cell", "parts", "busiest")
-        rows: list[dict[str, Any]] = self.mappings.to_dict(with_maps=False)["results"]
-        return [{key: value for key, value in row.items() if key not in left_out} for row in rows]
+        rows = self.mappings.without_maps().to_dict()[self._rows]
+        return [{name: value for name, value in row.items() if name not in left_out} for row in rows]
 
     def blocks(self) -> Iterator[Block]:
         from rankwise.api.map_blocks import grid_blocks, map_blocks, traffic_blocks
@@ -232,10 +260,10 @@ class Mapped(Result):
 
     def plot(self) -> Plot:
         """Draw the node of every cell, or of every rank of a program. Raises InputError for grids of more than three axes."""
-        from rankwise.report.inputs import mappings_from_record
+        from rankwise.report.inputs import MappingInstance
         from rankwise.report.nodemaps import can_draw, node_map_picture
 
-        (instance,) = mappings_from_record({**self.mappings.to_dict(), **self.more}, "to draw")
+        instance = MappingInstance.of(self.mappings, None if self.traffic is None else self.traffic.rounds)
         if not can_draw(instance):
             raise InputError(
                 f"--plot draws grids of up to three axes, and this one has {len(self.mappings.grid)}: leave it out"
@@ -304,7 +332,6 @@ def _map_grid(
     price = None if on is None else step_pricer(on, size_bytes)
     heavy = None if asked.weights is None else parse_ints(asked.weights, "--weights")
     shape, sizes, names = of.shape, of.sizes, of.names
-    more: dict[str, Any] = {}
     room: Slots | None = None
     if asked.slots is not None:
         from rankwise.mapping.slots import choose_slots
@@ -342,14 +369,7 @@ def _map_grid(
     def unplaced() -> MapResult:
         return map_grid(shape, sizes, asked.stencil, of.flags, ["blocked"], plain).results[0]
 
-    more |= trust_record(known)
-    if above:
-        more["hosts"] = list(names)
-    if choices is not None:
-        more["choice"] = choices.to_dict()
-    if room is not None:
-        more["left_out"] = room.to_dict()
-    return Mapped(asked, mappings, names, unplaced, choices=choices, room=room, shape=shape, more=more)
+    return Mapped(asked, mappings, names, unplaced, choices=choices, room=room, shape=shape, profile=known)
 
 
 def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | None, known: Profile | None) -> Mapped:
@@ -365,14 +385,12 @@ def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | No
     price = None if on is None else traffic_pricer(on, seats_of(above, on))
     search = replace(search, above=above)
     mappings = place_traffic(traffic, sizes, asked.algorithms, search, price, given)
-    more: dict[str, Any] = {
-        "hosts": list(names), "rounds": traffic.rounds, "bytes": int(traffic.bytes.sum()), **trust_record(known)
-    }  # fmt: skip
+    found: Sequence[CheckedRank] = ()
     if asked.check:
         assert mappings.best.node_of_cell is not None
-        more["checked"] = checked([names[node] for node in mappings.best.node_of_cell.tolist()])
+        found = checked([names[node] for node in mappings.best.node_of_cell.tolist()])
     start = partial(unplaced, traffic, sizes, search, price)
-    return Mapped(asked, mappings, names, start, traffic, shape=[traffic.ranks], more=more)
+    return Mapped(asked, mappings, names, start, traffic, shape=[traffic.ranks], profile=known, checked=found)
 
 
 def _parse_slots(text: str) -> list[int]:
@@ -493,16 +511,16 @@ def nodes_asked(
     return sizes, names[: len(sizes)]
 
 
-def checked(hosts: Sequence[str]) -> list[dict[str, Any]]:
+def checked(hosts: Sequence[str]) -> list[CheckedRank]:
     """Start ranks on their hosts and return what each found there: host, memory group, CPU. Raises RankwiseError."""
     from rankwise.launch.mpi import find_mpi, stream_kernel
     from rankwise.launch.probe import require_placement
 
     mpi, found = find_mpi(), []
-    for record in stream_kernel(mpi, ["hello"], len(hosts), True, "checking the placement", hosts):
-        found += record.get("placements", [])
+    for told in stream_kernel(mpi, ["hello"], len(hosts), True, "checking the placement", hosts):
+        found += told.get("placements", [])
     require_placement(found, "placed as asked", hosts=hosts)
-    return [{key: one[key] for key in ("rank", "host", "memory_group", "cpu")} for one in found]
+    return [CheckedRank.from_dict(one) for one in found]
 
 
 def prove(problem: Problem) -> tuple[int | None, str]:

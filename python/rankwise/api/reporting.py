@@ -144,10 +144,7 @@ class Quick(Result):
     findings: Sequence[Finding] = key("what would spoil figures")
     profile = computed("the profile", "rankwise.machine.profile.Profile", lambda of: of.report.inputs.profile)
     validation: Validation = key("prediction beside measurement")
-    mappings: Sequence[Mappings] = key(
-        "placements of the example grids", kind="list[rankwise.mapping.keys.MappingsRecord]",
-        write=lambda mappings: [instance.to_dict() for instance in mappings],
-    )
+    mappings: Sequence[Mappings] = key("placements of the example grids")
 
     def records(self) -> list[dict[str, Any]]:
         return self.report.records()

@@ -15,7 +15,6 @@ from rankwise.records import Key, Record
 from rankwise.units import format_time
 
 if TYPE_CHECKING:
-    from rankwise.machine.profile import Profile
     from rankwise.observe.timeline import Timeline
     from rankwise.report.chart import Chart
 
@@ -89,11 +88,6 @@ class Result(Record, ABC):
 def sentence(words: str) -> str:
     """Return words as a sentence."""
     return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")
-
-
-def trust_record(profile: Profile | None) -> dict[str, Any]:
-    """Return the verdict on a profile as JSON has it beside what comes from the profile."""
-    return {} if profile is None else {"trust": profile.trust.to_dict()}
 
 
 # How a field with the profile that an answer comes from is declared: its JSON is the verdict on that profile.

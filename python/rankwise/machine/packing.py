@@ -11,7 +11,7 @@ from typing import Any
 from rankwise.records import Record, finite, key, record, whole
 
 
-def _curves(value: Any) -> dict[int, list[tuple[int, float]]]:
+def _curves(value: Any, _: str) -> dict[int, list[tuple[int, float]]]:
     """Read the curves back. Raises ValueError for what is none."""
     if not isinstance(value, Mapping) or not all(str(rows).isdigit() for rows in value):
         raise ValueError("packing is no curves by the bytes of a row")

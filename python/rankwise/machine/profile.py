@@ -26,7 +26,7 @@ from rankwise.machine.packing import Packing
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
 from rankwise.progress import tell_at_end
-from rankwise.reading import read_through
+from rankwise.reading import read_document
 from rankwise.records import Interval, Record, computed, key, record
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Link(Record):
     spread: Spread | None = key(
         "how much launches and samples differ, or unknown", default=None, shape=Spread | Literal["unknown"],
         write=lambda spread: spread or UNKNOWN,
-        read=lambda value: None if value in (None, UNKNOWN) else Spread.from_dict(value, "spread"),
+        read=lambda value, what: None if value in (None, UNKNOWN) else Spread.from_dict(value, what),
     )
     steps: Mapping[str, Mapping[str, Any]] = key("what a rank's steps take, by way of sending", factory=dict, omit=True)
 
@@ -237,27 +237,20 @@ class Profile(Record):
     @classmethod
     def from_dict(cls, value: Any, what: str = "") -> Self:
         """Build a profile from its JSON value; ``what`` names it in the InputError of a bad one."""
-        if not isinstance(value, dict):
-            raise InputError(f"profile {what} is not a JSON object: {_MEND}")
-        schema = value.get("schema")
-        if not isinstance(schema, int) or schema < 1:
+        if isinstance(value, dict) and "schema" not in value:
             raise InputError(f"profile {what} names no schema: {_MEND}")
-        if schema > SCHEMA:
-            raise InputError(
-                f"profile {what} has schema {schema}, newer than this program's {SCHEMA}: update rankwise to read it"
-            )
-        profile = read_through(lambda trace: cls._read(trace.of(value), schema), f"profile {what}", _MEND)
+        profile = read_document(cls._read, value, f"profile {what}", _MEND, SCHEMA)
         _require_checksums(value, what)  # last: what cannot be is told by its name
         return profile
 
     @classmethod
-    def _read(cls, value: Any, schema: int) -> Self:
+    def _read(cls, value: Any) -> Self:
         if not value["links"]:
             raise ValueError("links: it has no link class")
         if unknown := [name for name in value["links"] if name not in LINK_CLASSES]:
             raise ValueError(f"'{unknown[0]}' is not a link class ({', '.join(LINK_CLASSES)})")
         profile = super().from_dict(value)
-        if schema > 1:
+        if value["schema"] > 1:
             return profile
         links, shared = _from_schema_1(profile.links)
         return replace(profile, links=links, shared=shared)

@@ -6,14 +6,14 @@ import difflib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.mapping.levels import Above, Crossing, Inner, LevelScore, crossings, divide_levels, score_levels
 from rankwise.mapping.problem import Problem, problem_of
-from rankwise.records import Record, key, record
+from rankwise.records import Record, computed, key, printable, record, told
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,11 +46,23 @@ class StepTime:
     judge_s: tuple[float, float]
     notes: tuple[str, ...] = ()
 
-    def times(self) -> dict[str, Any]:
-        """Return what a placement's row says of it."""
-        busiest = {"resource": self.resource, "held_s": self.held_s, "bytes": self.bytes} if self.held_s > 0 else None
-        low_s, high_s = (self.low_s, self.high_s) if self.low_s < self.high_s else (None, None)
-        return {"time_s": self.time_s, "time_lo_s": low_s, "time_hi_s": high_s, "busiest": busiest}
+    @property
+    def spread_s(self) -> tuple[float, float] | tuple[None, None]:
+        """Both ends of the interval; None where nothing is known of it."""
+        return (self.low_s, self.high_s) if self.low_s < self.high_s else (None, None)
+
+    @property
+    def busiest(self) -> Held | None:
+        return Held(self.resource, self.held_s, self.bytes) if self.held_s > 0 else None
+
+
+@record
+class Held(Record):
+    """What ranks share and is held longest."""
+
+    resource: str = key("name of the resource")
+    held_s: float = key("how long it is held")
+    bytes: int = key("bytes that pass through it")
 
 
 if TYPE_CHECKING:
@@ -60,11 +72,8 @@ if TYPE_CHECKING:
     Prover = Callable[[Problem], tuple[int | None, str]]
 
 
-_UNTIMED = dict.fromkeys(("time_s", "time_lo_s", "time_hi_s", "busiest"))
-
-
-@dataclass(frozen=True, eq=False)
-class MapResult:
+@record
+class MapResult(Record):
     """What one algorithm gives: its score, the time it took to map (not to score), and the map.
 
     ``j_sum`` counts the directed stencil edges between nodes, ``j_max`` those that leave the node with most of them.
@@ -76,17 +85,32 @@ class MapResult:
     (0: none).
     """
 
-    algorithm: str
-    j_sum: int
-    j_max: int
-    seconds: float
-    node_of_cell: NDArray[np.int32] | None
-    picked: str
-    levels: tuple[LevelScore, ...]
-    parts: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    algorithm: str = key("id of the mapping")
+    j_sum: int = key("messages or bytes between nodes, in all")
+    j_max: int = key("those of the node that sends most")
+    seconds: float = key("how long it took to find it")
+    node_of_cell: NDArray[np.int32] | None = key(
+        "node of each cell, row by row", kind="list[int] | None", omit=True, after="levels", compare=False
+    )
+    picked: str = key("which of several was taken", omit=True, after="seconds")
+    levels: tuple[LevelScore, ...] = key("by level", after="busiest")
+    parts: Mapping[str, NDArray[np.int32]] = key(
+        "part of each cell, by level below the node", kind="dict[str, list[int]]", factory=dict, compare=False, omit=True,
+        after="node_of_cell",
+    )  # fmt: skip
     step: StepTime | None = None
-    steps: int = 0
+    steps: int = key(
+        "length of a search that gives about the same without a clock", default=0, omit=True, after="picked",
+        write=lambda steps: steps or None,
+    )  # fmt: skip
     above: tuple[Crossing, ...] = ()
+
+    bytes_between_nodes = computed("bytes that cross nodes", int, lambda of: of.levels[0].bytes, after="steps")
+    time_lo_s = computed("", "float | None", lambda of: of.step and of.step.spread_s[0], after="time_s")
+    time_hi_s = computed("", "float | None", lambda of: of.step and of.step.spread_s[1], after="time_lo_s")
+    busiest = computed(
+        "the resource that is held longest", "Held | None", lambda of: of.step and of.step.busiest, after="time_hi_s"
+    )
 
     @property
     def cost(self) -> int:
@@ -98,60 +122,73 @@ class MapResult:
         return cost
 
     @property
+    @told("time of a step; null: on no machine", after="bytes_between_nodes")
     def time_s(self) -> float | None:
         return None if self.step is None else self.step.time_s
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON; ``node_of_cell`` only where it was kept."""
-        record: dict[str, Any] = {
-            "algorithm": self.algorithm,
-            "j_sum": self.j_sum,
-            "j_max": self.j_max,
-            "seconds": self.seconds,
-        }
-        if self.picked:
-            record["picked"] = self.picked
-        if self.steps:
-            record["steps"] = self.steps
-        record["bytes_between_nodes"] = self.levels[0].bytes
-        record |= _UNTIMED if self.step is None else self.step.times()
-        record["levels"] = [level.to_dict() for level in self.levels]
-        if self.node_of_cell is not None:
-            record["node_of_cell"] = self.node_of_cell.tolist()
-        if self.parts:
-            record["parts"] = {level: parts.tolist() for level, parts in self.parts.items()}
-        return record
+
+@record
+class Scored(Record):
+    """A placement."""
+
+    result: MapResult = key(inline=True)
+    gap: float | None = key("how far above what is possible; null: that is 0, and it is not")
+    optimal: bool = key("whether nothing is better")
+
+
+@record
+class Crossed(Record):
+    """A level of switches above the node."""
+
+    level: str = key("name of the level")
+    units: int = key("how many switches or groups")
+    cost: int = key("what a byte counts that leaves one")
+    bytes: Mapping[str, int] = key("bytes that cross it, by placement")
 
 
 @record
 class Skipped(Record):
     """An algorithm of "all" that cannot handle the input, and why."""
 
-    algorithm: str = key("id of the mapping")
+    algorithm: str = key("id of the mapping", read=printable)
     reason: str = key("why it cannot handle the input")
 
 
-@dataclass(frozen=True, eq=False)
-class Mappings:
-    """All results for one grid, in the order of the algorithms asked for; ``nodes`` holds the ranks of each node."""
+@record
+class Mappings(Record):
+    """All placements of one grid, or of one program.
 
-    grid: tuple[int, ...]
-    nodes: tuple[int, ...]
-    stencil: str
-    periodic: tuple[bool, ...]
+    In the order of the algorithms asked for; ``nodes`` holds the ranks of each node.
+    """
+
+    grid: tuple[int, ...] = key("ranks along each axis")
+    nodes: tuple[int, ...] = key("ranks of each node")
+    stencil: str = key("stencil")
+    periodic: tuple[bool, ...] = key("whether each axis wraps around")
     results: tuple[MapResult, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[Skipped, ...] = key("what was not done, and why", after="of_front")
     offsets: tuple[tuple[int, ...], ...]
-    weights: tuple[int, ...]
-    objective: str
-    bound: int
-    bound_kind: str
-    optimum: int | None = None
+    weights: tuple[int, ...] = key("weight of each offset")
+    objective: str = key("what is made small")
+    bound: int = key("what no placement falls below")
+    bound_kind: str = key("how that is known")
+    optimum: int | None = key("the least, where it is proven", default=None)
     unproved: str = ""  # why the optimum that was asked for is not known
-    message_bytes: int = DEFAULT_BYTES
-    levels: tuple[Inner, ...] = ()
+    message_bytes: int = key("size of a message", default=DEFAULT_BYTES)
+    levels: tuple[Inner, ...] = key("levels below the node", default=())
     front: tuple[MapResult, ...] = ()
     above: tuple[Above, ...] = ()
+
+    recommended = computed("the placement to take", str, lambda of: of.best.algorithm)
+    scored = computed("by placement", "tuple[Scored, ...]", lambda of: of.scores(of.results), name="results", after="notes")
+    crossed = computed(
+        "levels of switches above the node, the inner first", "tuple[Crossed, ...]", lambda of: of.crossings(), name="above",
+        omit=True, after="scored",
+    )  # fmt: skip
+    of_front = computed(
+        "the best by both measures", "tuple[Scored, ...]", lambda of: of.scores(of.front), name="front", omit=True,
+        after="crossed",
+    )  # fmt: skip
 
     @property
     def best(self) -> MapResult:
@@ -159,6 +196,7 @@ class Mappings:
         return best_of(self.results, self.objective)
 
     @property
+    @told("what weakens the figures, in words", after="recommended")
     def notes(self) -> list[str]:
         """What weakens the times, and that no optimum was proved where that was asked for."""
         notes = dict.fromkeys(note for result in self.results if result.step for note in result.step.notes)
@@ -175,35 +213,26 @@ class Mappings:
             return 0.0
         return result.j_sum / self.least - 1 if self.least else None
 
-    def to_dict(self, with_maps: bool = True) -> dict[str, Any]:
-        """The mappings as JSON, in the form that other programs rely on; ``with_maps``: with the maps that were kept."""
-        return {
-            "grid": list(self.grid),
-            "nodes": list(self.nodes),
-            "stencil": self.stencil,
-            "periodic": list(self.periodic),
-            "weights": list(self.weights),
-            "objective": self.objective,
-            "bound": self.bound,
-            "bound_kind": self.bound_kind,
-            "optimum": self.optimum,
-            "message_bytes": self.message_bytes,
-            "levels": [level.to_dict() for level in self.levels],
-            "recommended": self.best.algorithm,
-            "notes": self.notes,
-            "results": [self._row(result, with_maps) for result in self.results],
-            **({"above": [self._crossed(i, level) for i, level in enumerate(self.above)]} if self.above else {}),
-            **({"front": [self._row(result, with_maps) for result in self.front]} if self.front else {}),
-            "skipped": [skipped.to_dict() for skipped in self.skipped],
-        }
+    def scores(self, results: Iterable[MapResult]) -> tuple[Scored, ...]:
+        """Return results with what tells how good they are."""
+        return tuple(Scored(result, self.gap(result), result.j_sum == self.least) for result in results)
 
-    def _crossed(self, number: int, level: Above) -> dict[str, Any]:
-        sent = {result.algorithm: self.message_bytes * result.above[number].sent for result in self.results}
-        return {"level": level.name, "units": len(set(level.unit_of_node)), "cost": level.cost, "bytes": sent}
+    def crossings(self) -> tuple[Crossed, ...]:
+        """Return what crosses the levels above the node."""
+        return tuple(
+            Crossed(level.name, len(set(level.unit_of_node)), level.cost, {
+                result.algorithm: self.message_bytes * result.above[number].sent for result in self.results
+            })
+            for number, level in enumerate(self.above)
+        )  # fmt: skip
 
-    def _row(self, result: MapResult, with_map: bool) -> dict[str, Any]:
-        shown = result if with_map else replace(result, node_of_cell=None, parts={})
-        return shown.to_dict() | {"gap": self.gap(result), "optimal": result.j_sum == self.least}
+    def without_maps(self) -> Mappings:
+        """Return the same without the maps that were kept."""
+
+        def bare(results: Iterable[MapResult]) -> tuple[MapResult, ...]:
+            return tuple(replace(result, node_of_cell=None, parts={}) for result in results)
+
+        return replace(self, results=bare(self.results), front=bare(self.front))
 
 
 def best_of(results: Sequence[MapResult], objective: str = "j_sum") -> MapResult:

@@ -5,21 +5,30 @@ How many ranks each node has, from the options that say so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankwise.errors import InputError
 from rankwise.mapping.mapper import DEFAULT_BYTES, How, best_of, map_grid, steps_of
+from rankwise.records import Record, key, record
+from rankwise.units import parse_ints
 
 if TYPE_CHECKING:
     from rankwise.mapping.mapper import StepPricer
-import math
-
-from rankwise.units import parse_ints
 
 _MORE_NODES = 3
 _EFFORT_S = 0.01
+
+
+@record
+class Left(Record):
+    """A node with free places."""
+
+    node: int = key("place of the node in the list")
+    ranks: int = key("ranks on it")
+    free: int = key("free places")
 
 
 @dataclass(frozen=True)
@@ -34,8 +43,9 @@ class Slots:
         """The nodes that hold ranks, from 0."""
         return [node for node, ranks in enumerate(self.ranks) if ranks]
 
-    def to_dict(self) -> list[dict[str, int]]:
-        return [{"node": node, "ranks": self.ranks[node], "free": free} for node, free in enumerate(self.free) if free]
+    @property
+    def left_out(self) -> list[Left]:
+        return [Left(node, self.ranks[node], free) for node, free in enumerate(self.free) if free]
 
 
 def ways_to_fill(slots: Sequence[int], ranks: int) -> list[tuple[int, ...]]:

@@ -15,6 +15,7 @@ from rankwise.errors import InputError
 from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Curve, LinkModel, Parameter, Point, Segment
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
+from rankwise.mapping.mapper import Skipped
 from rankwise.records import Record, computed, key, record
 from rankwise.report.conclusion import Conclusion, Gain, conclude, grid_words, mapping_words, volume, way
 from rankwise.report.document import Document, Markup, Section
@@ -325,7 +326,7 @@ def _mapping(inputs: Inputs) -> Section:
     mappings = inputs.mappings or ()
     parts: list[Picture | Table[Any]] = []
     notes: list[str] = []
-    skipped: dict[tuple[str, str], list[str]] = {}
+    skipped: dict[Skipped, list[str]] = {}
     if (cost := cost_picture(mappings)) is not None:
         parts.append(
             Picture("mapping-cost", "Each mapping against blocked (dotted line, 100 %). Less is better.", lambda: cost)
@@ -348,12 +349,12 @@ def _mapping(inputs: Inputs) -> Section:
                 f"{label}: no map is drawn, because the grid has more than three axes or the file holds no "
                 "node_of_cell ('rankwise map --with-mapping' keeps it)."
             )
-        for name_and_reason in item.skipped:
-            skipped.setdefault(name_and_reason, []).append(item.stencil)
+        for one in item.skipped:
+            skipped.setdefault(one, []).append(item.stencil)
         parts.append(Table(_mapping_columns(item), item.results, name=f"mappings-{i}", caption=f"{label}."))
     notes += [
-        f"{algorithm} was left out ({reason}) for {', '.join(dict.fromkeys(stencils))}."
-        for (algorithm, reason), stencils in skipped.items()
+        f"{one.algorithm} was left out ({one.reason}) for {', '.join(dict.fromkeys(stencils))}."
+        for one, stencils in skipped.items()
     ]
     first = mappings[0]
     if all(item.example for item in mappings):

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import expm1, log1p
 from statistics import fmean, median
-from typing import Annotated, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
-from rankwise.json_record import JsonObject
 from rankwise.machine.trust import Trust
-from rankwise.records import Record, computed, key, record, told
+from rankwise.records import Record, computed, key, printable, read_key, record, told, whole
 from rankwise.workloads.base import Case, Row
 from rankwise.workloads.exchange import ExchangeCase
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # A part below this share of the whole is not judged by its relative error: it is next to nothing on both sides.
 _LEAST_SHARE = 0.02
@@ -147,12 +149,12 @@ class Comparison(Record):
     predicted: Row
     measured: Row
     asked = computed("what was asked", "Case", lambda row: row.case, inline=True)
-    predicted_by = computed("engine of the prediction", str, lambda row: row.predicted.engine)
-    measured_by = computed("engine that it is held against", str, lambda row: row.measured.engine)
-    predicted_time_s = computed("predicted time", float, lambda row: row.predicted.time_s)
+    predicted_by = computed("engine of the prediction", str, lambda row: row.predicted.engine, read=printable)
+    measured_by = computed("engine that it is held against", str, lambda row: row.measured.engine, read=printable)
+    predicted_time_s = computed("predicted time", float, lambda row: row.predicted.time_s, above=0)
     predicted_time_lo_s = computed("", "float | None", lambda row: row.predicted.time_lo_s)
     predicted_time_hi_s = computed("", "float | None", lambda row: row.predicted.time_hi_s)
-    measured_time_s = computed("measured time", float, lambda row: row.measured.time_s)
+    measured_time_s = computed("measured time", float, lambda row: row.measured.time_s, above=0)
     measured_time_lo_s = computed("", "float | None", lambda row: row.measured.time_lo_s)
     measured_time_hi_s = computed("", "float | None", lambda row: row.measured.time_hi_s)
     measured_again_time_s = computed("of a second run", "float | None", lambda row: row.again and row.again.time_s)
@@ -228,29 +230,33 @@ class Comparison(Record):
         }
 
     @classmethod
-    def from_record(cls, row: JsonObject) -> Comparison:
-        """Read an exchange's comparison back. Raises InputError that names the key."""
-        grid, cutoff = row.counts("grid", least=1), row.count("cutoff", least=1)
-        periodic = row.flags("periodic") if "periodic" in row.value else (True,) * len(grid)
-        if len(periodic) != len(grid):
-            raise row.complaint("periodic", f"has {len(periodic)} entries for {len(grid)} axes")
-        case = ExchangeCase(
-            row.name("algorithm"), row.name("mode"), grid, periodic, cutoff, row.count("message_bytes"),
-            row.name("shell") if "shell" in row.value else "full", row.count("replication", least=1),
-            row.name("team_boxes") if "team_boxes" in row.value else "pooled",
-        )  # fmt: skip
-        predicted_by = row.name("predicted_by") if "predicted_by" in row.value else "model"
-        measured_by = row.name("measured_by") if "measured_by" in row.value else "real"
-        messages, sent = row.count("messages_per_rank"), row.count("bytes_per_rank")
-        notes = row.texts("notes") if "notes" in row.value else ()
-        drift = row.number("drift") if row.value.get("drift") is not None else None
+    def from_dict(cls, value: Any, what: str = "") -> Self:
+        """Read an exchange's comparison back. Raises ValueError or KeyError that names the key."""
+        if isinstance(value, dict) and "periodic" not in value:  # of an old file
+            value = value | {"periodic": [True] * len(value["grid"])}
+        case = ExchangeCase.from_dict(value, what)
+        whole(value["cutoff"], f"{what}.cutoff", 1)
+        if len(case.periodic) != len(case.grid):
+            raise ValueError(f"{what}.periodic has {len(case.periodic)} entries for {len(case.grid)} axes")
+
+        def read(name: str, default: Any = None, required: bool = True) -> Any:
+            return read_key(cls, name, value, what) if required or name in value else default
+
+        def row(side: str, engine: str, **more: Any) -> Row:
+            time_s, ends = read(f"{side}_time_s"), [f"{side}_time_lo_s", f"{side}_time_hi_s"]
+            lo_s, hi_s = (read(name, required=False) for name in ends)
+            if (lo_s is None) != (hi_s is None) or (lo_s is not None and lo_s > hi_s):
+                raise ValueError(f"{what}: {' and '.join(ends)} are not an interval")
+            sent = read("messages_per_rank"), read("bytes_per_rank")
+            return Row(read(f"{side}_by", engine, required=False), case, time_s, lo_s, hi_s, *sent, **more)
+
         return cls(
-            Row(predicted_by, case, *row.span("predicted"), messages, sent, None, notes),
-            Row(
-                measured_by, case, *row.span("measured"), messages, sent, row.flag("verified"),
-                repetitions=row.count("repetitions"), oversubscribed=row.flag("oversubscribed"),
+            row("predicted", "model", verified=None, notes=tuple(read("notes", (), required=False))),
+            row(
+                "measured", "real", verified=read("verified"), repetitions=read("repetitions"),
+                oversubscribed=read("oversubscribed"),
             ),
-            drift,
+            read("drift", required=False),
         )  # fmt: skip
 
 
@@ -261,11 +267,14 @@ class Validation(Record):
     schema = computed("version of this document", int, lambda of: 1)
     workload = computed("which workload it is of", str, lambda of: of.comparisons[0].case.workload)
     profile: str = key("path of the profile")
-    comparisons: Sequence[Comparison] = key("one entry a case", name="rows", after="settings")
+    comparisons: Sequence[Comparison] = key("one entry a case", filled=True, name="rows", after="settings")
     session: PairedSession | None = None  # of a paired one
     trust: Trust | None = key("in the profile's figures", default=None, omit=True)
     # Chosen by us, not by who asks.
-    example: bool = key("whether rankwise chose the question", default=False, omit=True, write=lambda example: example or None)
+    example: bool = key(
+        "whether rankwise chose the question", default=False, omit=True, write=lambda example: example or None,
+        read=lambda example, _: example is True,
+    )  # fmt: skip
     settings = computed(
         "what was asked of all", "rankwise.workloads.base.Settings", lambda of: of.comparisons[0].case.settings(), inline=True
     )
@@ -322,10 +331,9 @@ class Validation(Record):
         return f"The model {held}; in the mean it errs by {100 * error:.1f} %, noise by {100 * floor:.1f} %."
 
     @classmethod
-    def from_record(cls, record: JsonObject) -> Validation:
-        """Read an exchange's validation back. Raises InputError that names the key."""
-        rows = tuple(Comparison.from_record(row) for row in record.records("rows"))
-        return cls(str(record.value.get("profile", "")), rows, example=record.value.get("example") is True)
+    def from_dict(cls, value: Any, what: str = "") -> Self:
+        """Read an exchange's validation back; an old file may name no profile. Raises ValueError or KeyError."""
+        return super().from_dict(value if "profile" in value else value | {"profile": ""}, what)
 
 
 def _mean_size(errors: Iterable[float | None]) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.records import computed, key, record, told
+from rankwise.records import computed, key, printable, record, told
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_sizes
 from rankwise.workloads.base import Case, Options, Program, Site, Times, Workload, joined, option, require_known
 
@@ -61,16 +61,16 @@ class ExchangeCase(Case):
 
     workload = kernel = "exchange"
 
-    algorithm: str = key("id of the algorithm")
-    mode: str = key("way of sending")
+    algorithm: str = key("id of the algorithm", read=printable)
+    mode: str = key("way of sending", read=printable)
     dims = computed("number of axes", int, lambda case: len(case.grid))
-    grid: tuple[int, ...] = key("ranks along each axis", least=1)
+    grid: tuple[int, ...] = key("ranks along each axis", least=1, filled=True)
     periodic: tuple[bool, ...] = key("whether each axis wraps around")
     cutoff: int = key("layers of neighbours", least=0)
     message_bytes: int = key("size of a block", least=0, after="ranks")
-    shell: str = key("full or eighth", default="full")
+    shell: str = key("full or eighth", default="full", read=printable)
     replication: int = key("copies c of each block; 1 for algorithms without teams", default=1, least=1)
-    team_boxes: str = key("boxes of a team: pooled or replicated", default="pooled")
+    team_boxes: str = key("boxes of a team: pooled or replicated", default="pooled", read=printable)
 
     @property
     @told("number of ranks")

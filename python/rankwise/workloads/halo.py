@@ -10,9 +10,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.errors import InputError
+from rankwise.files import read_json
+from rankwise.reading import read_document
 from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
 from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workload, option, require_known
@@ -22,11 +24,8 @@ if TYPE_CHECKING:
     from rankwise.machine.packing import Packing
     from rankwise.machine.profile import Profile
     from rankwise.observe.phases import PhasedStep
-from rankwise.files import read_json
-from rankwise.json_record import JsonObject
 
 _MEND = "give a file that rankwise_halo_save wrote"
-_MOST_RANKS = 2**24
 _MOST_BYTES = 2**53
 
 
@@ -51,39 +50,53 @@ class SavedHalo(Record):
         return [(0, *pair) for pair in self.pairs]
 
 
+@record
+class _Pair(Record):
+    source: int = key(least=0)
+    dest: int = key(least=0)
+    bytes: tuple[int, ...] = key(least=0, filled=True)
+    row_bytes: int | None = key(default=None, least=0)
+
+
+@record
+class _File(Record):
+    kind: Literal["halo"] = key()
+    ranks: int = key(least=1, most=2**24)
+    pairs: tuple[_Pair, ...] = key()
+    grid: tuple[int, ...] | None = key(default=None, least=1, filled=True)
+    fields: tuple[int, ...] | None = key(default=None, least=1, filled=True)
+
+
 def read_saved(path: Path) -> SavedHalo:
     """Read a saved pattern. Raises InputError."""
-    file = JsonObject.top(read_json(path, "saved halo", _MEND), str(path), _MEND)
-    if file.get("kind") != "halo":
-        raise file.complaint("kind", 'is not "halo"')
-    ranks = file.count("ranks", 1)
-    if ranks > _MOST_RANKS:
-        raise file.complaint("ranks", f"is {ranks}: at most {_MOST_RANKS} are served")
-    if "grid" in file.value and (placed := math.prod(file.counts("grid", 1))) != ranks:
-        raise file.complaint("grid", f"has {placed} ranks, but ranks is {ranks}")
-    fields = len(file.counts("fields", 1)) if "fields" in file.value else None
-    pairs: dict[tuple[int, int], tuple[int, int]] = {}
-    has_rows = True
-    for pair in file.records("pairs", empty=True):
-        source, dest = pair.count("source"), pair.count("dest")
-        for end, rank in (("source", source), ("dest", dest)):
-            if rank >= ranks:
-                raise pair.complaint(end, f"is {rank}, but the ranks are 0 to {ranks - 1}")
-        if source == dest:
-            raise pair.complaint("dest", f"is {dest}, the source itself, but nothing is sent to oneself")
-        if (source, dest) in pairs:
-            raise pair.complaint("dest", f"is {dest} again: what rank {source} sends there is one message")
-        size = pair.counts("bytes")
-        fields = len(size) if fields is None else fields
-        if sum(size) > _MOST_BYTES:
-            raise pair.complaint("bytes", f"are {sum(size)} in all: at most {_MOST_BYTES} are served")
-        if len(size) != fields:
-            raise pair.complaint("bytes", f"has {len(size)} numbers, but the fields are {fields}")
-        has_rows = has_rows and "row_bytes" in pair.value
-        pairs[source, dest] = sum(size), pair.count("row_bytes") if has_rows else 0
-    if not pairs:
+    file = read_document(_read, read_json(path, "saved halo", _MEND), str(path), _MEND)
+    if not file.pairs:
         raise InputError(f"{path} has no pairs: no rank sends to another, there is nothing to time")
-    return SavedHalo(path, ranks, tuple((*ends, *size) for ends, size in sorted(pairs.items())), has_rows)
+    has_rows = all(pair.row_bytes is not None for pair in file.pairs)
+    pairs = sorted((pair.source, pair.dest, sum(pair.bytes), (has_rows and pair.row_bytes) or 0) for pair in file.pairs)
+    return SavedHalo(path, file.ranks, tuple(pairs), has_rows)
+
+
+def _read(value: Any) -> _File:
+    """Read what is in the file. Raises ValueError where its parts do not fit each other."""
+    file, seen = _File.from_dict(value), set[tuple[int, int]]()
+    if file.grid is not None and math.prod(file.grid) != file.ranks:
+        raise ValueError(f"grid has {math.prod(file.grid)} ranks, but ranks is {file.ranks}")
+    for i, pair in enumerate(file.pairs):
+        source, dest, size = pair.source, pair.dest, pair.bytes
+        for end, rank in (("source", source), ("dest", dest)):
+            if rank >= file.ranks:
+                raise ValueError(f"pairs[{i}].{end} is {rank}, but the ranks are 0 to {file.ranks - 1}")
+        if source == dest:
+            raise ValueError(f"pairs[{i}].dest is {dest}, the source itself, but nothing is sent to oneself")
+        if (source, dest) in seen:
+            raise ValueError(f"pairs[{i}].dest is {dest} again: what rank {source} sends there is one message")
+        seen.add((source, dest))
+        if sum(size) > _MOST_BYTES:
+            raise ValueError(f"pairs[{i}].bytes are {sum(size)} in all: at most {_MOST_BYTES} are served")
+        if len(size) != (fields := len(file.fields or file.pairs[0].bytes)):
+            raise ValueError(f"pairs[{i}].bytes has {len(size)} numbers, but the fields are {fields}")
+    return file
 
 
 ROUTES = ("direct", "staged")

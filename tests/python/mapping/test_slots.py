@@ -23,7 +23,7 @@ def test_ways_hold_all_ranks_within_the_slots() -> None:
 def test_blocks_of_equal_nodes_are_better_than_full_nodes_and_a_rest() -> None:
     found = choose_slots([12, 8], [36, 36, 36, 36], "nearest-neighbor", [False, False])
     assert found.kept == [0, 1, 2] and found.ranks == (32, 32, 32, 0)
-    assert found.to_dict()[3] == {"node": 3, "ranks": 0, "free": 36}
+    assert found.left_out[3].to_dict() == {"node": 3, "ranks": 0, "free": 36}
     least = map_grid([12, 8], [32] * 3, "nearest-neighbor", algorithms=["auto"]).best.j_sum
     assert least < map_grid([12, 8], [36, 36, 24], "nearest-neighbor", algorithms=["auto"]).best.j_sum
 
