@@ -9,20 +9,26 @@
 
 namespace rankwise {
 
+// What algorithms that build a window share: the import reversed, and what belongs in the slots of the window.
+[[nodiscard]] RankSchedule reversed_import(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] std::vector<Index> window_origins(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] Index window_centre(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] std::vector<SlotOf> window_contributions(const ExchangeSpec& spec, Index rank);
+
 struct ExchangeAlgorithm {
   std::string_view id;
   int c_value;  // of the enumeration rankwise_algorithm in rankwise.h
   std::string_view summary;
   std::string_view source;
-  std::string_view costed_as;  // the algorithm whose messages it sends: its own id, or that of another
+  std::string_view costed_as = id;  // the algorithm whose messages it sends, where that is another
   // Why it cannot be combined with a send mode or a shell; empty when it can.
   std::string_view (*why_not)(SendMode mode, Shell shell);
-  // What make_schedule, make_reduce, origins, own_slot and contributions_to give.
+  // What make_schedule, make_reduce, origins, own_slot and contributions_to give; but for the first, as a window needs it.
   RankSchedule (*make)(const ExchangeSpec& spec, Index rank);
-  RankSchedule (*make_reduce)(const ExchangeSpec& spec, Index rank);
-  std::vector<Index> (*origins)(const ExchangeSpec& spec, Index rank);
-  Index (*own_slot)(const ExchangeSpec& spec, Index rank);
-  std::vector<SlotOf> (*contributions_to)(const ExchangeSpec& spec, Index rank);
+  RankSchedule (*make_reduce)(const ExchangeSpec& spec, Index rank) = reversed_import;
+  std::vector<Index> (*origins)(const ExchangeSpec& spec, Index rank) = window_origins;
+  Index (*own_slot)(const ExchangeSpec& spec, Index rank) = window_centre;
+  std::vector<SlotOf> (*contributions_to)(const ExchangeSpec& spec, Index rank) = window_contributions;
 
   bool fills_window = false;  // by a program's own messages, knowing no more than the grid: what `auto` may take
   bool by_axis = false;       // it goes axis by axis
@@ -35,11 +41,5 @@ struct ExchangeAlgorithm {
 [[nodiscard]] std::span<const ExchangeAlgorithm> exchange_algorithms();
 // Throws std::invalid_argument, naming the ids that exist.
 [[nodiscard]] const ExchangeAlgorithm& exchange_algorithm(std::string_view id);
-
-// What algorithms that build a window share: the import reversed, and what belongs in the slots of the window.
-[[nodiscard]] RankSchedule reversed_import(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] std::vector<Index> window_origins(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] Index window_centre(const ExchangeSpec& spec, Index rank);
-[[nodiscard]] std::vector<SlotOf> window_contributions(const ExchangeSpec& spec, Index rank);
 
 }  // namespace rankwise

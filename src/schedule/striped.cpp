@@ -25,6 +25,10 @@ namespace {
 
 enum class Deal { striped, leader, two_step };
 
+Deal deal_of(const std::string& algorithm) {
+  return algorithm == "leader" ? Deal::leader : algorithm == "two-step" ? Deal::two_step : Deal::striped;
+}
+
 using Ranks = std::vector<Index>;
 
 // The ranks whose blocks cross to a node from each partner, and from it to each, ascending.
@@ -41,10 +45,10 @@ void make_unique(Ranks& ranks) {
 // One rank's part.
 class Part {
  public:
-  Part(const ExchangeSpec& spec, Deal deal, Index rank)
+  Part(const ExchangeSpec& spec, Index rank)
       : spec_(spec),
         nodes_(spec.nodes),
-        deal_(deal),
+        deal_(deal_of(spec.algorithm)),
         rank_(rank),
         node_(nodes_.node_of(rank)),
         origins_(window_origins(spec, rank)) {
@@ -243,23 +247,9 @@ class Part {
   Messages handed_here_;
 };
 
-template <Deal deal>
-RankSchedule make(const ExchangeSpec& spec, Index rank) {
-  return Part(spec, deal, rank).schedule();
-}
-
-template <Deal deal>
-std::vector<Index> find_origins(const ExchangeSpec& spec, Index rank) {
-  return Part(spec, deal, rank).origins();
-}
-
 }  // namespace
 
-RankSchedule make_striped(const ExchangeSpec& spec, Index rank) { return make<Deal::striped>(spec, rank); }
-RankSchedule make_leader(const ExchangeSpec& spec, Index rank) { return make<Deal::leader>(spec, rank); }
-RankSchedule make_two_step(const ExchangeSpec& spec, Index rank) { return make<Deal::two_step>(spec, rank); }
-std::vector<Index> striped_origins(const ExchangeSpec& spec, Index rank) { return find_origins<Deal::striped>(spec, rank); }
-std::vector<Index> leader_origins(const ExchangeSpec& spec, Index rank) { return find_origins<Deal::leader>(spec, rank); }
-std::vector<Index> two_step_origins(const ExchangeSpec& spec, Index rank) { return find_origins<Deal::two_step>(spec, rank); }
+RankSchedule make_node_aware(const ExchangeSpec& spec, Index rank) { return Part(spec, rank).schedule(); }
+std::vector<Index> node_aware_origins(const ExchangeSpec& spec, Index rank) { return Part(spec, rank).origins(); }
 
 }  // namespace rankwise

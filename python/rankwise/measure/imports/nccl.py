@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.measure.imports.table import RERUN, Rows, Table, is_other_text, read_count, read_size
+from rankwise.measure.imports.table import RERUN, Lines, Rows, Table, is_other_text, read_count, read_size
 from rankwise.measure.imports.whereabouts import DEVICE
 
 _VERSION = re.compile(r"#\s*(?P<name>[nr]ccl-tests) version (?P<version>[\w.]+)\b.*", re.IGNORECASE)
 _HEADER = re.compile(r"#\s+size\s+count\s+type\b.*\b(?:time|cputime)\s+algbw\s+busbw\b.*")
-_UNITS = re.compile(r"#\s+\(B\)\s+\(elements\)\s.*")
+_UNITS = r"#\s+\(B\)\s+\(elements\)\s"
 _RUN = re.compile(r"#.*\bwarmup iters: \d+ iters: (?P<iterations>\d+)\b.*")
 _WRONG = re.compile(r"#\s*Out of bounds values\s*:\s*(?=\S)(?!0\s).*")
 _STARTED = re.compile(r"\b(?P<test>[a-z_]+)_perf(?:_mpi)?\b")
@@ -50,42 +50,35 @@ def recognises_nccl(lines: Sequence[str]) -> bool:
 
 def read_nccl(path: Path, lines: Sequence[str]) -> list[Table]:
     """Read the tables of nccl-tests that a profile can hold. Raises InputError for what is damaged, or has none."""
-    tables: list[Table] = []
+    source, tables = Lines(path, lines), list[Table]()
     program, test, ranks, iterations = "nccl-tests", "", set[int](), 1
-    number = 0
-    while number < len(lines):
-        line, where = lines[number].strip(), f"{path}, line {number + 1}"
-        number += 1
+    for line in source:
         if line == "# Using devices":
             ranks = set()
         elif device := DEVICE.fullmatch(line):
-            rank = read_count(device[1], "rank", where)
+            rank = read_count(device[1], "rank", source.where)
             if rank in ranks:
-                raise InputError(
-                    f"{where}: rank {rank} stands there twice: each process ran a test of its own: build nccl-tests with MPI=1"
-                )
+                twice = f"rank {rank} stands there twice: each process ran a test of its own: build nccl-tests with MPI=1"
+                raise InputError(f"{source.where}: {twice}")
             ranks.add(rank)
         elif version := _VERSION.fullmatch(line):
             program = f"{version['name'].lower()} {version['version']}"
         elif run := _RUN.fullmatch(line):
-            iterations = max(1, read_count(run["iterations"], "iters", where))
+            iterations = max(1, read_count(run["iterations"], "iters", source.where))
         elif _HEADER.fullmatch(line):
-            number, table = _read_table(path, lines, number - 1, test, len(ranks), (program, iterations))
-            tables.append(table)
+            tables.append(_read_table(source, line.lstrip("# \t").split(), test, len(ranks), (program, iterations)))
         elif _WRONG.fullmatch(line):
-            raise InputError(f"{where}: wrong values arrived, so these times mean nothing: mend NCCL or the devices, run again")
+            raise _wrong_values(source.where)
         elif started := _STARTED.search(line):
             test = started["test"]
     if not tables:
-        raise InputError(f"{path}, line {len(lines)}: the file ends before a table of nccl-tests begins: {RERUN}")
+        raise source.missing("a table of nccl-tests")
     return tables
 
 
-def _read_table(
-    path: Path, lines: Sequence[str], start: int, name: str, ranks: int, run: tuple[str, int]
-) -> tuple[int, Table]:
-    """Read the table whose header is line ``start`` (from 0); return the index of the line after it, and the table."""
-    where = f"{path}, line {start + 1}"
+def _read_table(source: Lines, titles: list[str], name: str, ranks: int, run: tuple[str, int]) -> Table:
+    """Read the rows below the titles."""
+    start, where = source.number, source.where
     known = ", ".join(f"{test}_perf" for test in _READ)
     if name not in _READ:
         what = f"{name}_perf has no place in a profile" if name else "nothing above the table says which test it was"
@@ -95,45 +88,35 @@ def _read_table(
         raise InputError(
             f"{where}: {ranks} device(s) stand under '# Using devices', and a message needs two: give all of its output"
         )
-    titles = lines[start].lstrip("# \t").split()
     if "cputime" in titles:
         raise InputError(f"{where}: cputime is how long the calls took, not the messages: run it without -C")
     test, (program, iterations) = _READ[name], run
     cells_of_row = len(titles) + (titles[-1] == "timestamp")  # a date and a time
     time_at, rate_at, wrong_at = titles.index("time"), titles.index("algbw"), titles.index("busbw") + 1
-    rows, notes, number = Rows(), list[str](), start + 1
-    while number < len(lines):
-        line, where = lines[number].strip(), f"{path}, line {number + 1}"
-        if line.startswith("#") and not _UNITS.fullmatch(line):
-            break
-        number += 1
-        if not line or line.startswith("#"):
-            continue
-        if is_other_text(line) or ":" in line.split()[0]:  # NCCL's own log begins with a host and a process
-            notes.append(f"{path.name}, line {number}: other text inside the table skipped")
-            continue
-        cells = line.split()
-        if len(cells) != cells_of_row:
-            raise InputError(
-                f"{where}: {len(cells)} columns where the header has {cells_of_row}: the line is cut off, or two programs "
-                f"wrote into it: {RERUN}"
-            )
-        size = read_size(cells[0], where)
+    rows, notes = Rows(), list[str]()
+    for cells in source.rows(cells_of_row, notes, _is_other_text, units=_UNITS):
+        where, size = source.where, read_size(cells[0], source.where)
         time_us, rate = (_figure(cells[at], titles[at], where) for at in (time_at, rate_at))
         if titles[wrong_at] == "#wrong" and cells[wrong_at] not in ("0", "N/A"):
-            raise InputError(f"{where}: wrong values arrived, so this time means nothing: mend NCCL or the devices, run again")
+            raise _wrong_values(where)
         if size < (ranks if test.is_shared_out else 1):
-            notes.append(f"{path.name}, line {number}: nothing was sent at {size} B: row left out")
+            notes.append(source.note(f"nothing was sent at {size} B: row left out"))
             continue
         if test.is_shared_out and size % ranks:
             raise InputError(f"{where}: {size} B do not go round among {ranks} devices: are all of them listed above? {RERUN}")
         if not _agree(size, time_us, rate):
             raise InputError(f"{where}: {size} B in {time_us:g} us are not {rate:g} GB/s: the line is damaged: {RERUN}")
         rows.add(size // ranks if test.is_shared_out else size, time_us * _MICRO, None, None, iterations, where)
-    return number, Table(
-        path, start + 1, f"{program} {name}_perf", f"{test.keeps_as}-ranks-{ranks}-nccl", test.what.format(ranks), "mean",
-        rows.finish(f"{path}, line {start + 1}"), tuple(notes),
-    )  # fmt: skip
+    keeps_as, points = f"{test.keeps_as}-ranks-{ranks}-nccl", rows.finish(source.at(start))
+    return Table(source.path, start, f"{program} {name}_perf", keeps_as, test.what.format(ranks), "mean", points, tuple(notes))
+
+
+def _is_other_text(line: str) -> bool:
+    return is_other_text(line) or ":" in line.split()[0]  # NCCL's own log begins with a host and a process
+
+
+def _wrong_values(where: str) -> InputError:
+    return InputError(f"{where}: wrong values arrived, so these times mean nothing: mend NCCL or the devices, run again")
 
 
 def _figure(text: str, title: str, where: str) -> float:

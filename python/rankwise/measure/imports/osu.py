@@ -12,12 +12,12 @@ interval, since the output says nothing of the spread. Where percentiles were pr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.measure.imports.table import RERUN, SEND, Column, Printed, Rows, Table, is_other_text, read_count, read_size
+from rankwise.measure.imports.table import RERUN, SEND, Column, Lines, Printed, Rows, Table, read_count, read_size
 
 DEFAULT_WINDOW = 64
 _TITLE = re.compile(r"#\s*OSU (?P<api>\S+) (?P<name>.+?) Test(?:\s+v(?P<version>[\w.]+))?\s*")
@@ -56,74 +56,51 @@ class _Context:
 
 @dataclass(frozen=True)
 class _Benchmark:
+    """A benchmark: its command, the name of its curve, and what it counts; ``messages``: those that a bandwidth counts while
+    one pair sends one message one way (None: it is a latency; 0: as many as there are pairs)."""
+
     command: str
-    quantity: str  # of the column that counts: latency or bandwidth
-    keeps_as: Callable[[_Context], str]
-    what: Callable[[_Context], str]
-    messages: Callable[[_Context], int]  # that a bandwidth counts while one pair sends one message one way
+    keeps_as: str
+    what: str
+    messages: int | None = None
+
+    def in_words(self, context: _Context) -> str:
+        """Say what was counted."""
+        flight = "" if self.messages is None else f" with {context.window} messages in flight{' each' * (self.messages == 2)}"
+        return self.what.format(pairs=context.pairs) + flight + (f" ({', '.join(context.aside)})" if context.aside else "")
+
+    def name(self, context: _Context) -> str:
+        """Return the name of the curve; a ping-pong of another datatype, or between devices, is not the send curve."""
+        name = self.keeps_as.format(pairs=context.pairs) + ("" if self.messages is None else f"-window-{context.window}")
+        return "-".join(["latency" if name == SEND else name, *context.aside]) if context.aside else name
 
 
-_BENCHMARKS = {
-    "Latency": _Benchmark("osu_latency", "latency", lambda c: SEND, lambda c: "a ping-pong", lambda c: 1),
-    "Multi Latency": _Benchmark(
-        "osu_multi_lat",
-        "latency",
-        lambda c: "latency-multi-pair",
-        lambda c: "the mean of ping-pongs of several pairs at once",
-        lambda c: 1,
-    ),
-    "Bandwidth": _Benchmark(
-        "osu_bw",
-        "bandwidth",
-        lambda c: f"bandwidth-window-{c.window}",
-        lambda c: f"a bandwidth with {c.window} messages in flight",
-        lambda c: 1,
-    ),
-    "Bi-Directional Bandwidth": _Benchmark(
-        "osu_bibw",
-        "bandwidth",
-        lambda c: f"bandwidth-bidirectional-window-{c.window}",
-        lambda c: f"a bandwidth of both directions together with {c.window} messages in flight each",
-        lambda c: 2,
-    ),
+_USUAL = {
+    "Latency": _Benchmark("osu_latency", SEND, "a ping-pong"),
+    "Multi Latency": _Benchmark("osu_multi_lat", "latency-multi-pair", "the mean of ping-pongs of several pairs at once"),
+    "Bandwidth": _Benchmark("osu_bw", "bandwidth", "a bandwidth", 1),
+    "Bi-Directional Bandwidth": _Benchmark("osu_bibw", "bandwidth-bidirectional", "a bandwidth of both directions together", 2),
     "Multiple Bandwidth / Message Rate": _Benchmark(
-        "osu_mbw_mr",
-        "bandwidth",
-        lambda c: f"bandwidth-pairs-{c.pairs}-window-{c.window}",
-        lambda c: f"a bandwidth and message rate of {c.pairs} pair(s) with {c.window} messages in flight",
-        lambda c: c.pairs,
+        "osu_mbw_mr", "bandwidth-pairs-{pairs}", "a bandwidth and message rate of {pairs} pair(s)", 0
     ),
 }
-
-
-def _latency(command: str, name: str, what: str) -> _Benchmark:
-    return _Benchmark(command, "latency", lambda c: name, lambda c: what, lambda c: 1)
-
-
-def _window(command: str, name: str, what: str, messages: int = 1) -> _Benchmark:
-    return _Benchmark(
-        command, "bandwidth", lambda c: f"{name}-window-{c.window}", lambda c: f"{what} with {c.window} messages in flight",
-        lambda c: messages,
-    )  # fmt: skip
-
-
-_BENCHMARKS |= {
-    "Latency Persistent": _latency("osu_latency_persistent", "persistent-latency", "a ping-pong of persistent requests"),
-    "Bandwidth Persistent": _window("osu_bw_persistent", "persistent-bandwidth", "a bandwidth of persistent requests"),
-    "Bi-Directional Bandwidth Persistent": _window(
+_BENCHMARKS = _USUAL | {
+    "Latency Persistent": _Benchmark("osu_latency_persistent", "persistent-latency", "a ping-pong of persistent requests"),
+    "Bandwidth Persistent": _Benchmark("osu_bw_persistent", "persistent-bandwidth", "a bandwidth of persistent requests", 1),
+    "Bi-Directional Bandwidth Persistent": _Benchmark(
         "osu_bibw_persistent", "persistent-bandwidth-bidirectional", "a bandwidth of both directions by persistent requests", 2
     ),
-    "Multi-threaded Latency": _latency("osu_latency_mt", "multi-threaded-latency", "a ping-pong between several threads"),
-    "Multi-process Latency": _latency("osu_latency_mp", "multi-process-latency", "a ping-pong of processes that were forked"),
+    "Multi-threaded Latency": _Benchmark("osu_latency_mt", "multi-threaded-latency", "a ping-pong between several threads"),
+    "Multi-process Latency": _Benchmark("osu_latency_mp", "multi-process-latency", "a ping-pong of processes that were forked"),
 }
 _ONE_SIDED = {
-    "Put Latency": _latency("osu_put_latency", "put-latency", "the time of a put and its synchronisation"),
-    "Get latency": _latency("osu_get_latency", "get-latency", "the time of a get and its synchronisation"),
-    "Accumulate latency": _latency("osu_acc_latency", "accumulate-latency", "the time of an accumulate"),
-    "Get_accumulate latency": _latency("osu_get_acc_latency", "get-accumulate-latency", "the time of a get-accumulate"),
-    "Put Bandwidth": _window("osu_put_bw", "put-bandwidth", "a bandwidth of puts"),
-    "Get Bandwidth": _window("osu_get_bw", "get-bandwidth", "a bandwidth of gets"),
-    "Put Bi-directional Bandwidth": _window(
+    "put latency": _Benchmark("osu_put_latency", "put-latency", "the time of a put and its synchronisation"),
+    "get latency": _Benchmark("osu_get_latency", "get-latency", "the time of a get and its synchronisation"),
+    "accumulate latency": _Benchmark("osu_acc_latency", "accumulate-latency", "the time of an accumulate"),
+    "get_accumulate latency": _Benchmark("osu_get_acc_latency", "get-accumulate-latency", "the time of a get-accumulate"),
+    "put bandwidth": _Benchmark("osu_put_bw", "put-bandwidth", "a bandwidth of puts", 1),
+    "get bandwidth": _Benchmark("osu_get_bw", "get-bandwidth", "a bandwidth of gets", 1),
+    "put bi-directional bandwidth": _Benchmark(
         "osu_put_bibw", "put-bandwidth-bidirectional", "a bandwidth of puts of both directions", 2
     ),
 }
@@ -138,8 +115,8 @@ def _collective(match: re.Match[str]) -> _Benchmark:
     name = f"neighbor-{kind}" if match["neighbour"] else kind
     command = f"osu_{'i' if match['nonblocking'] else ''}{name.replace('-', '_')}"
     if match["nonblocking"]:
-        return _latency(command, f"i{name}", f"the time of one {name} begun and waited for")
-    return _latency(command, name, f"the time of one {name}")
+        return _Benchmark(command, f"i{name}", f"the time of one {name} begun and waited for")
+    return _Benchmark(command, name, f"the time of one {name}")
 
 
 def recognises_osu(lines: Sequence[str]) -> bool:
@@ -152,26 +129,23 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
 
     Raises InputError for what is damaged or is not point to point.
     """
-    tables: list[Table] = []
+    source, tables = Lines(path, lines), list[Table]()
     benchmark: _Benchmark | None = None
     context = _Context("", window or DEFAULT_WINDOW)
     datatype = first_datatype = ""
-    header: int | None = None  # the line of the titles
-    above = _Context("", 0)  # what stands above a title that is about it
-    number = 0
-    while number < len(lines):
-        line, where = lines[number].strip(), f"{path}, line {number + 1}"
-        number += 1
+    header: tuple[str, int] | None = None  # the titles, and their line
+    above: list[str] = []  # what is to be said of the next title
+    for line in source:
         if _USAGE.fullmatch(line):
-            reason = next((f" ({x.strip()})" for x in lines[number:] if re.match(r"\s*(Invalid|Unknown)", x)), "")
-            raise InputError(f"{where}: the benchmark printed its usage instead of a table{reason}: run it again")
+            reason = next((f" ({x})" for x in source.below if re.match("(Invalid|Unknown)", x)), "")
+            raise InputError(f"{source.where}: the benchmark printed its usage instead of a table{reason}: run it again")
         if title := _TITLE.fullmatch(line):
-            benchmark, device = _benchmark(title, where)
+            benchmark, device = _benchmark(title, source.where)
             version = f" {title['version']}" if title["version"] else ""
-            context = _Context(benchmark.command + version, window or DEFAULT_WINDOW, notes=above.notes, aside=device)
-            datatype, first_datatype, header, above = "", "", None, _Context("", 0)
+            context = _Context(benchmark.command + version, window or DEFAULT_WINDOW, notes=tuple(above), aside=device)
+            datatype, first_datatype, header, above = "", "", None, []
         elif threads := _THREADS.fullmatch(line):
-            above = _with_note(above, f"{path.name}: {threads[1].lower()}: {threads[2]}")
+            above.append(f"{path.name}: {threads[1].lower()}: {threads[2]}")
         elif benchmark is None:
             continue  # a launcher's words before the title
         elif buffers := _BUFFERS.fullmatch(line):
@@ -179,76 +153,56 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
             context = replace(context, aside=() if set(sides) == {"host"} else (f"{sides[0]}-to-{sides[1]}",))
         elif pairs := _PAIRS.fullmatch(line):
             if pairs["window"] is not None and not pairs["window"].isdigit():
-                raise InputError(f"{where}: window size '{pairs['window']}' is not one number: run it without -V")
-            window = read_count(pairs["window"] or str(context.window), "window size", where)
-            context = replace(context, window=window, pairs=read_count(pairs["pairs"], "pairs", where))
+                raise InputError(f"{source.where}: window size '{pairs['window']}' is not one number: run it without -V")
+            window = read_count(pairs["window"] or str(context.window), "window size", source.where)
+            context = replace(context, window=window, pairs=read_count(pairs["pairs"], "pairs", source.where))
             if context.pairs < 1 or context.window < 1:
-                raise InputError(f"{where}: pairs and window size must be at least 1: {RERUN}")
+                raise InputError(f"{source.where}: pairs and window size must be at least 1: {RERUN}")
         elif (named := _DATATYPE.fullmatch(line)) or (line.startswith("#") and "Size" in line.split()):
             if named:
                 datatype = named["name"]
             else:
-                header = number - 1
-            behind = next((text.strip() for text in lines[number:] if text.strip()), "")
+                header = line, source.number
+            behind = next(source.below, "")
             if header is None or (behind.startswith("#") if named else _DATATYPE.fullmatch(behind)):
                 continue  # the type stands above the titles, or (until 7.2) between them and the rows
             first_datatype = first_datatype or datatype
             other = () if datatype == first_datatype else (datatype.lower().replace("_", "-"),)  # -T all
-            told = replace(context, aside=(*context.aside, *other))
-            number, table = _read_table(path, lines, (header, number), benchmark, told)
-            tables.append(table)
+            tables.append(_read_table(source, header, benchmark, replace(context, aside=(*context.aside, *other))))
     if benchmark is not None and not tables:
-        raise InputError(f"{path}, line {len(lines)}: the file ends before the table of {benchmark.command} begins: {RERUN}")
+        raise source.missing(f"the table of {benchmark.command}")
     return tables
 
 
 def _benchmark(title: re.Match[str], where: str) -> tuple[_Benchmark, tuple[str, ...]]:
     """Return what a title tells of, and what sets it apart where its buffers are on an accelerator."""
-    api, device = (
-        re.sub(r"-(CUDA|ROCM|OPENACC|SYCL)\b", "", title["api"]),
-        re.search(r"-(CUDA|ROCM|OPENACC|SYCL)\b", title["api"]),
-    )
+    device = re.search(r"-(CUDA|ROCM|OPENACC|SYCL)\b", title["api"])
+    api = title["api"].replace(device[0], "") if device else title["api"]
     found = _BENCHMARKS.get(title["name"]) if api == "MPI" else None
     if api.startswith("MPI_"):
-        found = _ONE_SIDED.get(f"{api.removeprefix('MPI_')} {title['name']}") or _ONE_SIDED.get(
-            f"{api.removeprefix('MPI_')} {title['name'].replace('Latency', 'latency')}"
-        )
+        found = _ONE_SIDED.get(f"{api.removeprefix('MPI_')} {title['name']}".lower())
     elif api == "MPI" and (collective := _COLLECTIVE.fullmatch(title["name"])):
         found = _collective(collective)
     if found is None:
         name = title["name"] if api == "MPI" else f"{title['api']} {title['name']}"
         raise InputError(
             f"{where}: OSU's '{name}' test has no place in a profile: give the output of "
-            f"{', '.join(b.command for b in list(_BENCHMARKS.values())[:5])}, of their persistent and multi-threaded kin, of "
+            f"{', '.join(usual.command for usual in _USUAL.values())}, of their persistent and multi-threaded kin, of "
             "puts and gets, or of all-to-all and neighbourhood collectives"
         )
     return found, (device[1].lower(),) if device else ()
 
 
-def _read_table(
-    path: Path, lines: Sequence[str], start_first: tuple[int, int], benchmark: _Benchmark, context: _Context
-) -> tuple[int, Table]:
-    """Read the table whose header and first row are these lines (from 0); return the index of the line after it, and it."""
-    start, number = start_first
-    titles = _titles(lines[start], f"{path}, line {start + 1}")
-    chosen = _chosen(titles, benchmark, f"{path}, line {start + 1}")
+def _read_table(source: Lines, header: tuple[str, int], benchmark: _Benchmark, context: _Context) -> Table:
+    """Read the rows below the titles."""
+    path, (line, number) = source.path, header
+    start = source.at(number)
+    titles = _titles(line, start)
+    chosen = _chosen(titles, benchmark, start)
     columns = [Column(title) for title in titles]
-    rows, skipped = Rows(), list[int]()
-    while number < len(lines) and not lines[number].lstrip().startswith("#"):
-        line, where = lines[number], f"{path}, line {number + 1}"
-        number += 1
-        if not line.strip():
-            continue
-        if is_other_text(line):
-            skipped.append(number)
-            continue
-        cells = line.split()
-        if len(cells) != 1 + len(titles):
-            raise InputError(
-                f"{where}: {len(cells)} columns where the header has {1 + len(titles)}: the line is cut off, or two "
-                f"programs wrote into it: {RERUN}"
-            )
-        size = read_size(cells[0], where)
+    rows, notes = Rows(), list(context.notes)
+    for cells in source.rows(1 + len(titles), notes):
+        size, where = read_size(cells[0], source.where), source.where
         samples, figure = 1, None
         for title, column, cell in zip(titles, columns, cells[1:], strict=True):
             if title == "Validation":
@@ -270,37 +224,17 @@ def _read_table(
                 printed = column.read(cell, where)
                 figure = printed if title == chosen else figure
         assert figure is not None  # the header has the chosen column
-        if (time_s := _time_s(figure, chosen, size, benchmark.messages(context))) is None:
-            context = _with_note(
-                context, f"{path.name}, line {number}: rounding left nothing of the figure at {size} B: row left out"
-            )
+        messages = context.pairs if benchmark.messages == 0 else benchmark.messages or 1
+        if (time_s := _time_s(figure, chosen, size, messages)) is None:
+            notes.append(source.note(f"rounding left nothing of the figure at {size} B: row left out"))
             continue
         rows.add(size, time_s, None, None, samples, where)
-    points = rows.finish(f"{path}, line {start + 1}")
-    notes = list(context.notes)
-    if skipped:
-        notes.append(f"{path.name}, line {skipped[0]}: {len(skipped)} line(s) of other text inside the table skipped")
-    if benchmark.quantity == "bandwidth" and benchmark.command != "osu_mbw_mr":
+    points = rows.finish(start)
+    if benchmark.messages:
         notes.append(f"{path.name}: the output does not say how many messages were in flight: {context.window} assumed")
-    return number, Table(
-        path,
-        start + 1,
-        context.program,
-        _name(benchmark.keeps_as(context), context.aside),
-        benchmark.what(context) + (f" ({', '.join(context.aside)})" if context.aside else ""),
-        "median" if chosen.startswith("P50 ") else "mean",
-        points,
-        tuple(notes),
-    )
-
-
-def _with_note(context: _Context, note: str) -> _Context:
-    return replace(context, notes=(*context.notes, note))
-
-
-def _name(name: str, aside: Sequence[str]) -> str:
-    """Return a name for what was counted; a ping-pong of another datatype, or between devices, is not the send curve."""
-    return "-".join(["latency" if name == SEND else name, *aside]) if aside else name
+    statistic = "median" if chosen.startswith("P50 ") else "mean"
+    name, what = benchmark.name(context), benchmark.in_words(context)
+    return Table(path, number, context.program, name, what, statistic, points, tuple(notes))
 
 
 def _titles(header: str, where: str) -> list[str]:
@@ -314,14 +248,15 @@ def _titles(header: str, where: str) -> list[str]:
 
 def _chosen(titles: list[str], benchmark: _Benchmark, where: str) -> str:
     """Return the column that counts: the median where there is one, else the mean; the message rate has most digits."""
-    wanted, median = _WANTED[benchmark.quantity]
+    quantity = "latency" if benchmark.messages is None else "bandwidth"
+    wanted, median = _WANTED[quantity]
     if median in titles:
         return median
     if "Messages/s" in titles:
         return "Messages/s"
     found = [title for title in titles if title in wanted]
     if len(found) != 1:
-        raise InputError(f"{where}: no column of {benchmark.quantity} in the header of {benchmark.command}: {RERUN}")
+        raise InputError(f"{where}: no column of {quantity} in the header of {benchmark.command}: {RERUN}")
     return found[0]
 
 

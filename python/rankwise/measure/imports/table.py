@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from rankwise.machine.link import LEAST_SIZES, Point
 SEND = "send"
 _DECIMAL = re.compile(r"(\d{1,15})\.(\d{1,12})")
 _SIZE = re.compile(r"\d{1,15}")
+_NONE = "(?!)"  # a pattern of no line
 
 
 @dataclass(frozen=True)
@@ -131,3 +133,68 @@ def is_other_text(line: str) -> bool:
     """
     words = line.split()
     return not (words[0][0].isdigit() or words[0][0] in "+-." or _DECIMAL.search(words[-1]))
+
+
+class Lines:
+    """The lines of a file, read one after the other: what stands above a table, and its rows."""
+
+    def __init__(self, path: Path, lines: Sequence[str]) -> None:
+        self.path, self.number = path, 0  # of the line that was read last, from 1
+        self._lines = [line.strip() for line in lines]
+
+    def __iter__(self) -> Iterator[str]:
+        while self.number < len(self._lines):
+            self.number += 1
+            yield self._lines[self.number - 1]
+
+    def at(self, number: int) -> str:
+        """Name the file and a line of it."""
+        return f"{self.path}, line {number}"
+
+    @property
+    def where(self) -> str:
+        """The file, and the line that was read last."""
+        return self.at(self.number)
+
+    @property
+    def below(self) -> Iterator[str]:
+        """The lines that are still to be read, without empty ones."""
+        return filter(None, self._lines[self.number :])
+
+    def note(self, words: str) -> str:
+        """Say something of the line that was read last."""
+        return f"{self.path.name}, line {self.number}: {words}"
+
+    def rows(
+        self, columns: int, notes: list[str], is_other: Callable[[str], bool] = is_other_text, empty: str = _NONE,
+        units: str = _NONE,
+    ) -> Iterator[list[str]]:  # fmt: skip
+        """Yield the cells of each row of a table, up to a line of ``#`` other than ``units``. Other text is noted, and rows
+        without a figure: they begin like ``empty``, whose group is the reason.
+
+        Raises InputError for a row that has not so many columns.
+        """
+        skipped: list[int] = []
+        for line in self:
+            if line.startswith("#") and not re.match(units, line):
+                self.number -= 1
+                break
+            if not line or line.startswith("#"):
+                continue
+            if without := re.match(empty, line, re.IGNORECASE):
+                notes.append(self.note(f"no figure at {line.split()[0]} B ({without[1]}): row left out"))
+            elif is_other(line):
+                skipped.append(self.number)
+            elif len(cells := line.split()) == columns:
+                yield cells
+            else:
+                raise InputError(
+                    f"{self.where}: {len(cells)} columns where the header has {columns}: the line is cut off, or two programs "
+                    f"wrote into it: {RERUN}"
+                )
+        if skipped:
+            notes.append(f"{self.path.name}, line {skipped[0]}: {len(skipped)} line(s) of other text inside the table skipped")
+
+    def missing(self, what: str) -> InputError:
+        """Return the complaint about a table that is not there."""
+        return InputError(f"{self.at(len(self._lines))}: the file ends before {what} begins: {RERUN}")
