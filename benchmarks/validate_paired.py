@@ -61,8 +61,8 @@ def main() -> None:
         if options.output is not None:
             write_json(options.output, validation.to_dict())
     show(validation_blocks(validation))
-    paired = validation.summary()["paired"]
-    worst = max(paired["groups"], key=lambda group: group["error"])
+    paired = validation.summary.paired
+    worst = max(paired.groups, key=lambda group: group.error)
     composed = [
         c.paired.error for c in validation.comparisons if c.paired and c.paired.error is not None and _is_composed(c.exchange)
     ]
@@ -71,11 +71,11 @@ def main() -> None:
         "(bar: 60 s)"
     )
     for name, value, least, most in (
-        ("mean error", paired["error"], 0.0, 0.06),
-        (f"worst algorithm and mode ({worst['group']})", worst["error"], 0.0, 0.10),
-        ("floor", paired["floor"], 0.0, 0.05),
-        ("share inside the interval", paired["share_inside"], 0.93, 0.98),
-        ("half-width of the interval", paired["half_width"], 0.0, 0.20),
+        ("mean error", paired.error, 0.0, 0.06),
+        (f"worst algorithm and mode ({worst.group})", worst.error, 0.0, 0.10),
+        ("floor", paired.floor, 0.0, 0.05),
+        ("share inside the interval", paired.share_inside, 0.93, 0.98),
+        ("half-width of the interval", paired.half_width, 0.0, 0.20),
     ):
         print(
             f"{name}: {100 * value:.1f} % (bar: {100 * least:.0f} to {100 * most:.0f} %): "

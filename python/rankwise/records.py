@@ -89,6 +89,9 @@ class computed:  # as functions are named: it reads as key does
     def __init__(self, meaning: str, kind: Any, get: Callable[[Any], Any], **more: Any) -> None:
         self.key = Key(meaning, kind=kind, get=get, **more)
 
+    def __get__(self, of: Any, kind: Any) -> Any:
+        return self if of is None else self.key.get and self.key.get(of)
+
 
 def told(meaning: str = "", **more: Any) -> Callable[[Kind], Kind]:
     """Declare that a property is a key; its type is what it returns."""

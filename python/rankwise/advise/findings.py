@@ -12,7 +12,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -236,12 +236,13 @@ class Found(Record):
     ratio: tuple[float, float, float] | None = key("how many times as fast a step is then, and its 95 % interval")
 
 
-class Shares(TypedDict):
+@record
+class Shares(Record):
     """Shares of the ranks' time."""
 
-    computing: Annotated[float | None, "outside MPI"]
-    moving: Annotated[float | None, "moving data in MPI"]
-    waiting: Annotated[float | None, "waiting in MPI; null: cannot be told"]
+    computing: float | None = key("outside MPI")
+    moving: float | None = key("moving data in MPI")
+    waiting: float | None = key("waiting in MPI; null: cannot be told")
 
 
 @record
@@ -260,8 +261,7 @@ class Advice(Record):
     shares = computed("shares of the time", Shares, lambda of: of.shares_of_time())
     pattern = computed("who sends to whom", "rankwise.observe.pattern.Pattern", lambda of: of.evidence.pattern)
     step = computed(
-        "the step that repeats; null: none was found", "rankwise.observe.steps.StepRecord | None",
-        lambda of: of.evidence.steps and of.evidence.steps.to_dict(),
+        "the step that repeats; null: none was found", "rankwise.observe.steps.Steps | None", lambda of: of.evidence.steps
     )
     placement = computed("node of each rank", "list[int] | None", lambda of: of.mappings.best.node_of_cell)
     notes: tuple[str, ...] = key(
@@ -274,10 +274,8 @@ class Advice(Record):
 
     def shares_of_time(self) -> Shares:
         shares = self.evidence.shares
-        return {
-            "computing": shares.share(shares.computing_s), "moving": shares.share(shares.moving_s),
-            "waiting": shares.share(shares.waiting_s) if shares.split else None,
-        }  # fmt: skip
+        waiting = shares.share(shares.waiting_s) if shares.split else None
+        return Shares(shares.share(shares.computing_s), shares.share(shares.moving_s), waiting)
 
     @property
     def headline(self) -> str:

@@ -32,9 +32,7 @@ class Observation(Result):
     pairs = computed("who sent to whom", "list[rankwise.observe.summary.Pair]", lambda of: _summary().pairs(of.evidence.record))
     pattern = computed("the pattern of the messages", "rankwise.observe.pattern.Pattern", lambda of: of.evidence.pattern)
     step = computed(
-        "the step that repeats; null: none was found",
-        "rankwise.observe.steps.StepRecord | None",
-        lambda of: of.evidence.steps and of.evidence.steps.to_dict(),
+        "the step that repeats; null: none was found", "rankwise.observe.steps.Steps | None", lambda of: of.evidence.steps
     )
     hosts = computed("names of the hosts", list[str], lambda of: of.evidence.record.hosts)
     node_of_rank = computed("node of each rank", list[int], lambda of: of.evidence.record.node_of_rank)

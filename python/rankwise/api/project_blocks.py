@@ -20,7 +20,8 @@ from rankwise.units import format_ends, format_interval, format_number, format_t
 from rankwise.workloads.exchange import WORKLOAD
 
 if TYPE_CHECKING:
-    from rankwise.engines.project import FftAnswer
+    from rankwise.engines.project import FftAnswer, Matched, Varied
+    from rankwise.engines.project_halo import ProjectedStencil
     from rankwise.models.uncertain import Range
 
     _Trend = tuple[table1.Trend, str]  # and a design
@@ -105,22 +106,22 @@ def _implied(answer: FftAnswer) -> str:
     return f", {constant.low:g} to {constant.high:g} as runs on Frontier imply (--reading literal: {fft3d.PAPER_A:g})"
 
 
-def _result(name: str) -> Callable[[Mapping[str, Any]], float]:
-    return lambda row: float(row["results"][name]["value"])
+def _result(name: str) -> Callable[[Varied], float]:
+    return lambda row: row.results[name].value
 
 
 _FLOPS = partial(format_quantity, unit="flop/s")
-VARIED: Sequence[Column[Mapping[str, Any]]] = (
+VARIED: Sequence[Column[Varied]] = (
     Column("varied", "parameter"),
-    Column("value", lambda row: value_words(row["parameter"], row["value"])),
+    Column("value", lambda row: value_words(row.parameter, row.value)),
     Column("memory", _result("memory_s"), format_time),
     Column("network", _result("network_s"), format_time),
     Column("total", _result("total_s"), format_time),
     Column("performance", _result("performance_flop_per_s"), _FLOPS),
-    Column("of peak", lambda row: f"{format_number(100 * row['results']['fraction_of_peak']['value'])} %"),
+    Column("of peak", lambda row: f"{format_number(100 * row.results['fraction_of_peak'].value)} %"),
     Column("bounded by", "bounded_by"),
 )
-MATCHED: Sequence[Column[Mapping[str, Any]]] = (
+MATCHED: Sequence[Column[Matched]] = (
     Column("machine", "machine"),
     Column("matched on", "criterion"),
     Column("nodes", "nodes", "{:,.0f}".format),
@@ -144,40 +145,40 @@ def exchange_blocks(rows: Sequence[tuple[str, Mapping[str, Any], Any]]) -> Itera
     yield from notes_of([row for _, _, row in rows])
 
 
-def step_blocks(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Iterator[Block]:
+def step_blocks(rows: Sequence[tuple[Mapping[str, Any], ProjectedStencil]]) -> Iterator[Block]:
     """Yield steps of a halo code, each with what was varied for it."""
     lines = []
-    energies = _energy_cells([row["results"].get("energy_j") for _, row in rows])
+    energies = _energy_cells([row.results.get("energy_j") for _, row in rows])
     for (varied, row), energy in zip(rows, energies, strict=True):
-        results = row["results"]
+        results = row.results
         total = results["total_s"]
         lines.append(
             {
-                "machine": row["machine"],
+                "machine": row.machine,
                 **_varied_cell(varied),
-                "nodes": f"{row['nodes']:,}",
-                "grid": "x".join(map(str, row["grid"])),
-                "block": "x".join(f"{edge:.4g}" for edge in row["block"]),
-                "k": ",".join(map(str, row["cutoff"])),
+                "nodes": f"{row.nodes:,}",
+                "grid": "x".join(map(str, row.grid)),
+                "block": "x".join(f"{edge:.4g}" for edge in row.block),
+                "k": ",".join(map(str, row.cutoff)),
                 **{
-                    term: format_time(results[f"{term}_s"]["value"]) if results[f"{term}_s"]["value"] > 0 else "–"
+                    term: format_time(results[f"{term}_s"].value) if results[f"{term}_s"].value > 0 else "–"
                     for term in ("flops", "memory", "exchange", "total")
                 },
-                "range": format_interval((total["low"], total["high"])) if total["low"] < total["high"] else "",
-                "efficiency": f"{format_number(100 * row['efficiency'])} %",
-                "bounded by": row["bounded_by"],
+                "range": _time_range(total),
+                "efficiency": f"{format_number(100 * row.efficiency)} %",
+                "bounded by": row.bounded_by,
                 **energy,
             }
         )
     yield row_table(lines, leave=("efficiency", "block", "flops", "memory", "k", "range"))
-    yield from labelled("note", (note for _, row in rows for note in row["notes"]))
+    yield from labelled("note", (note for _, row in rows for note in row.notes))
 
 
-def _energy_cells(energies: Sequence[Mapping[str, float] | None]) -> list[dict[str, str]]:
+def _energy_cells(energies: Sequence[Range | None]) -> list[dict[str, str]]:
     """The energy of each row; no column where nobody knows the power of any of the machines."""
     if not any(energies):
         return [{} for _ in energies]
-    return [{"energy": "–" if energy is None else format_quantity(energy["value"], "J")} for energy in energies]
+    return [{"energy": "–" if energy is None else format_quantity(energy.value, "J")} for energy in energies]
 
 
 def _varied_cell(varied: Mapping[str, Any]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from rankwise.api.results import Plot, Result
@@ -17,7 +18,8 @@ from rankwise.units import format_size, format_time, parse_ints, parse_shape
 
 if TYPE_CHECKING:
     from rankwise.engines.beside import MachineTime
-    from rankwise.engines.project import FftAnswer, FftQuestion, Sensitivity
+    from rankwise.engines.project import FftAnswer, FftQuestion, Matched, Sensitivity, Varied
+    from rankwise.engines.project_halo import ProjectedStencil
     from rankwise.machine.description import Description
     from rankwise.models.uncertain import Range
     from rankwise.workloads.exchange import ExchangeCase
@@ -204,23 +206,19 @@ class ProjectedFft(Result):
 
     drawn_to = computed("path of the picture", "str | None", lambda of: None, omit=True, name="plot")
     answer: FftAnswer = key("the answer", inline=True)
-    varied: Sequence[dict[str, Any]] | None = key(
-        "other values of parameters", default=None, omit="null", kind="list[rankwise.engines.project.Varied] | None"
-    )
-    matched: Sequence[dict[str, Any]] | None = key(
-        "what other machines need for the same", default=None, omit="null", kind="list[rankwise.engines.project.Matched] | None"
-    )
+    varied: Sequence[Varied] | None = key("other values of parameters", default=None, omit="null")
+    matched: Sequence[Matched] | None = key("what other machines need for the same", default=None, omit="null")
 
     def records(self) -> list[dict[str, Any]]:
         if self.matched:
-            return list(self.matched)
-        rows = self.varied or [{"parameter": "machine", "value": self.answer.machine.name, **self.answer.to_dict()}]
+            return [row.to_dict() for row in self.matched]
+        as_it_is = {"parameter": "machine", "value": self.answer.machine.name, **self.answer.to_dict()}
         return [
             {
                 "parameter": row["parameter"], "value": row["value"], "bounded_by": row["bounded_by"],
                 **{name: value["value"] for name, value in row["results"].items()},
             }
-            for row in rows
+            for row in [one.to_dict() for one in self.varied or ()] or [as_it_is]
         ]  # fmt: skip
 
     def blocks(self) -> Iterator[Block]:
@@ -230,7 +228,7 @@ class ProjectedFft(Result):
         for columns, rows in ((VARIED, self.varied), (MATCHED, self.matched)):
             if rows:
                 yield Table(columns, rows)
-        yield from labelled("note", [*self.answer.notes, *(note for row in self.matched or () for note in row["notes"])])
+        yield from labelled("note", [*self.answer.notes, *(note for row in self.matched or () for note in row.notes)])
 
     @property
     def title(self) -> str:
@@ -240,7 +238,7 @@ class ProjectedFft(Result):
         """Draw the time over the values that were varied, or how much each figure matters."""
         if self.varied:
             found = [
-                (row["parameter"], row["value"], {name[:-2]: row["results"][name]["value"] for name in _TIMES})
+                (row.parameter, row.value, {name[:-2]: row.results[name].value for name in _TIMES})
                 for row in self.varied
             ]
             return _varied_plot(found, self.title)
@@ -275,7 +273,7 @@ class Projected(Result):
     )
 
     def records(self) -> list[dict[str, Any]]:
-        return [{**varied, **(row if isinstance(row, dict) else row.to_dict())} for _, varied, row in self.rows]
+        return [{**varied, **row.to_dict()} for _, varied, row in self.rows]
 
     @property
     def conclusion(self) -> str:
@@ -313,7 +311,7 @@ def project_fft3d(question: FftProjection, on: Described) -> ProjectedFft:
     machine = on.described()
     asked = question.question(machine)
     answer = project_fft(machine, asked)
-    varied: list[dict[str, Any]] = []
+    varied: list[Varied] = []
     for text in on.vary or []:
         key, ends = fft_vary(text, machine, answer)
         varied += vary_fft(machine, asked, key, ends)
@@ -368,24 +366,24 @@ def project_stencil(question: StencilCode, on: Described) -> Projected:
     counts = parse_ints(question.nodes, "--nodes")
     code = HaloCode(question.width, question.cell_bytes, question.flops_per_cell, question.memory_bytes_per_cell, question.mode)
     terms = ("flops", "memory", "exchange", "total")
-    asked = _Asked[Any](
+    asked = _Asked["ProjectedStencil"](
         "stencil", on.described(), on, f"{counts[-1]:,} nodes",
         lambda machine: project_halo.project_stencil(machine, code, shape, counts, question.weak, question.overlap),
-        lambda name, row: MachineTime(name, *(float(row["results"]["total_s"][end]) for end in ("value", "low", "high"))),
-        lambda row: row["parameters"], lambda row: {term: float(row["results"][f"{term}_s"]["value"]) for term in terms},
-        lambda row: row["nodes"] == counts[-1], _steps_in_words,
+        lambda name, row: MachineTime(name, *attrgetter("value", "low", "high")(row.results["total_s"])),
+        lambda row: row.parameters, lambda row: {term: row.results[f"{term}_s"].value for term in terms},
+        lambda row: row.nodes == counts[-1], _steps_in_words,
     )  # fmt: skip
     return asked.answer()
 
 
-def _steps_in_words(rows: Sequence[Mapping[str, Any]]) -> str:
+def _steps_in_words(rows: Sequence[ProjectedStencil]) -> str:
     """Say how long a step takes on the fewest and the most nodes, and what bounds it there."""
 
-    def told(row: Mapping[str, Any]) -> str:
-        return f"{format_time(row['results']['total_s']['value'])} on {row['nodes']:,} nodes, bounded by {row['bounded_by']}"
+    def told(row: ProjectedStencil) -> str:
+        return f"{format_time(row.results['total_s'].value)} on {row.nodes:,} nodes, bounded by {row.bounded_by}"
 
     first, last = rows[0], rows[-1]
-    return f"{first['machine']}: a step takes {told(first)}" + (f"; {told(last)}" if len(rows) > 1 else "")
+    return f"{first.machine}: a step takes {told(first)}" + (f"; {told(last)}" if len(rows) > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -399,7 +397,7 @@ class _Asked(Generic[Answer]):
     last: str
     rows_of: Callable[[Description], list[Answer]]
     time_of: Callable[[str, Answer], MachineTime]
-    parameters: Callable[[Answer], Mapping[str, Any]]
+    parameters: Callable[[Answer], Mapping[str, Range]]
     terms: Callable[[Answer], Mapping[str, float]]
     is_last: Callable[[Answer], bool]
     words: Callable[[list[Answer]], str]
@@ -449,12 +447,9 @@ class _Asked(Generic[Answer]):
             self.workload, rows, self.last, lambda: Plot(beside_picture(times, told), [told]), told, told, left_out
         )
 
-    def _tornado(self, parameters: Mapping[str, Any], title: str) -> Plot:
+    def _tornado(self, ranges: Mapping[str, Range], title: str) -> Plot:
         """Draw how much each figure matters to the last time."""
         from rankwise.engines.project import sensitivities, with_value
-        from rankwise.models.uncertain import Range
-
-        ranges = {name: Range(**record) for name, record in parameters.items()}
 
         def time_of(machine: Description) -> float:
             return self.time_of("", self.rows_of(machine)[-1]).time_s

@@ -71,26 +71,26 @@ def validation_blocks(validation: Validation) -> Iterator[Block]:
     yield Sentence(validation.headline())
     if paired:
         yield from _paired_blocks(validation)
-    summary = validation.summary()
-    floor = summary["noise_floor"]
+    summary = validation.summary
+    floor = summary.noise_floor
     noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
-    of_phases = "".join(f", {name} {_percent(error)}" for name, error in summary.get("phases", {}).items())
+    of_phases = "".join(f", {name} {_percent(error)}" for name, error in summary.phases.items())
     yield Sentence(
-        f"{'by the profile: ' if paired else ''}mean absolute error {_percent(summary['mape'])}{of_phases}{noise}, "
-        f"mean error {_percent(summary['bias'])}, "
-        f"{_percent(summary['share_inside'])} of the {'simulations' if simulated else 'measurements'} inside the predicted "
+        f"{'by the profile: ' if paired else ''}mean absolute error {_percent(summary.mape)}{of_phases}{noise}, "
+        f"mean error {_percent(summary.bias)}, "
+        f"{_percent(summary.share_inside)} of the {'simulations' if simulated else 'measurements'} inside the predicted "
         "interval"
     )
     if paired:
-        yield Table(_GROUPS, validation.summary()["paired"]["groups"])
+        yield Table(_GROUPS, summary.paired.groups)
     yield row_table(lines)
     for name, value in validation.comparisons[0].case.settings().to_dict().items():
         yield Sentence(f"{name}: {value}")
-    drift = summary["drift"]
+    drift = summary.drift
     if drift is not None:
         yield Sentence(
             f"ping-pong beside the {'exchanges' if paired else 'exchange'} took {drift:.2f} times what the "
-            f"profile says; with that, the mean absolute error is {_percent(summary['mape_at_present_speed'])}"
+            f"profile says; with that, the mean absolute error is {_percent(summary.mape_at_present_speed)}"
         )
         if not 0.85 < drift < 1.18:
             text = "the machine is not as fast as when the profile was measured: measure again for its present speed"
@@ -101,28 +101,28 @@ def validation_blocks(validation: Validation) -> Iterator[Block]:
 
 def _paired_blocks(validation: Validation) -> Iterator[Block]:
     """Yield what was found of the model itself."""
-    summary = validation.summary()["paired"]
-    used = f"{summary['launches']} launches" + (
-        f", {summary['left_out']} left out as noisy or cut off" if summary["left_out"] else ""
+    summary = validation.summary.paired
+    used = f"{summary.launches} launches" + (
+        f", {summary.left_out} left out as noisy or cut off" if summary.left_out else ""
     )
-    if summary["unclear"]:
+    if summary.unclear:
         yield Sentence(f"the figures below are of noisy launches ({used})")
     yield Sentence(
-        f"model error {_percent(summary['error'])}, its floor {_percent(summary['floor'])}; {summary['wrong']} of "
-        f"{sum(group['rows'] for group in summary['groups'])} rows wrong (beyond twice their floor); {used}"
+        f"model error {_percent(summary.error)}, its floor {_percent(summary.floor)}; {summary.wrong} of "
+        f"{sum(group.rows for group in summary.groups)} rows wrong (beyond twice their floor); {used}"
     )
-    drift = "–" if summary["drift"] is None else f"{summary['drift']:.2f} times what the profile says"
+    drift = "–" if summary.drift is None else f"{summary.drift:.2f} times what the profile says"
     fresh = (
         ""
-        if summary["fresh"] is None
-        else f"; messages in exchanges (fresh blocks, a common start) {summary['fresh']:.2f} times these"
+        if summary.fresh is None
+        else f"; messages in exchanges (fresh blocks, a common start) {summary.fresh:.2f} times these"
     )
     yield Sentence(f"drift: warm ping-pongs took {drift}{fresh}")
-    if summary["half_width"] is None:
+    if summary.half_width is None:
         yield Sentence("fewer than 20 rows of other algorithms and ways: no interval of the model's error can reach 95 %")
     else:
         yield Sentence(
-            f"{_percent(summary['share_inside'])} of the rows lie within the ± {_percent(summary['half_width'])} that other "
+            f"{_percent(summary.share_inside)} of the rows lie within the ± {_percent(summary.half_width)} that other "
             "algorithms and ways let expect"
         )
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from statistics import fmean, median
-from typing import Annotated, TypedDict
 
 from rankwise.decide.choice import Choice, Chooser, Question
 from rankwise.engines.platform import make_system
@@ -114,15 +113,22 @@ class Trial(Record):
         )
 
 
-class RegretSummary(TypedDict):
+@record
+class RegretSummary(Record):
     """What all trials come to."""
 
-    cases: Annotated[int, "how many questions"]
-    mean_regret: Annotated[float, "regret in the mean"]
-    mean_regret_to_least: Annotated[float, "the same against the least of all medians"]
-    noise_floor: Annotated[float, "what choosing by measurement loses"]
-    max_regret: Annotated[float, "regret at most"]
-    share_fastest_chosen: Annotated[float, "share of questions in which the fastest was chosen"]
+    trials: Sequence[Trial]
+    cases = computed("how many questions", int, lambda of: len(of.trials))
+    mean_regret = computed("regret in the mean", float, lambda of: fmean(trial.regret for trial in of.trials))
+    mean_regret_to_least = computed(
+        "the same against the least of all medians", float, lambda of: fmean(trial.regret_to_least for trial in of.trials)
+    )
+    noise_floor = computed("what choosing by measurement loses", float, lambda of: fmean(trial.noise for trial in of.trials))
+    max_regret = computed("regret at most", float, lambda of: max(trial.regret for trial in of.trials))
+    share_fastest_chosen = computed(
+        "share of questions in which the fastest was chosen", float,
+        lambda of: fmean(trial.chosen == trial.fastest for trial in of.trials),
+    )
 
 
 @record
@@ -134,19 +140,7 @@ class Regret(Record):
     trials: Sequence[Trial] = key("one entry a question", name="rows", after="summary")
     engine: str = key("which engine timed them: run or simulate", default="run", after="profile")
     trust: Trust = key("in the profile's figures", default=Trust(), after="schema")
-
-    @property
-    @told("over all rows", after="engine")
-    def summary(self) -> RegretSummary:
-        """Means over the trials, the largest regret, and the share of trials in which the fastest was chosen."""
-        return {
-            "cases": len(self.trials),
-            "mean_regret": fmean(trial.regret for trial in self.trials),
-            "mean_regret_to_least": fmean(trial.regret_to_least for trial in self.trials),
-            "noise_floor": fmean(trial.noise for trial in self.trials),
-            "max_regret": max(trial.regret for trial in self.trials),
-            "share_fastest_chosen": fmean(trial.chosen == trial.fastest for trial in self.trials),
-        }
+    summary = computed("over all rows", RegretSummary, lambda of: RegretSummary(of.trials), after="engine")
 
 
 def measure_regret(

@@ -375,7 +375,8 @@ class PairedRunner:
                 )
             all_s = np.concatenate(rounds_s)
             facts[place] = (judged_rows[at], (spans[at] if spans else Span.of(all_s), right, all_s.size))
-        return session, [facts[place][0] for place in range(len(cases))], [facts[place][1] for place in range(len(cases))]
+        rows = [facts[place][0] for place in range(len(cases))]
+        return replace(session, rows=rows), rows, [facts[place][1] for place in range(len(cases))]
 
     def _launch(
         self, profile: Profile, cases: Sequence[Case], placement: _core.Placement, seconds: float, number: int,

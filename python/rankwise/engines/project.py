@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypedDict
 
 from rankwise.errors import InputError
 from rankwise.machine.description import PROJECTED, QUANTITIES, SAME_NETWORK, UNVERIFIED, Description, Figure, format_quantity
@@ -61,31 +60,33 @@ class Sensitivity(Record):
     time_at_high_s: float = key("total time at the high end")
 
 
-class Varied(TypedDict):
+@record
+class Varied(Record):
     """An answer with another value of one parameter."""
 
-    parameter: Annotated[str, "name of the figure that varies"]
-    value: Annotated[float, "its value"]
-    results: Annotated[Mapping[str, Range], "times and rates, by name"]
-    bounded_by: Annotated[str, "what takes longest"]
+    parameter: str = key("name of the figure that varies")
+    value: float = key("its value")
+    results: Mapping[str, Range] = key("times and rates, by name")
+    bounded_by: str = key("what takes longest")
 
 
-class Matched(TypedDict):
+@record
+class Matched(Record):
     """How many nodes of another machine match an answer."""
 
-    machine: Annotated[str, "name of the machine"]
-    criterion: Annotated[str, "what is made equal"]
-    target: Annotated[float, "its value"]
-    nodes: Annotated[float, "nodes that it takes"]
-    nodes_available: Annotated[float | None, "nodes that the machine has"]
-    nodes_ratio: Annotated[float, "nodes of both machines against each other"]
-    memory_s: Annotated[float, "time by the memory"]
-    network_s: Annotated[float, "time by the network"]
-    total_s: Annotated[float, "both together"]
-    peak_flop_per_s: Annotated[float, "peak of the nodes"]
-    performance_flop_per_s: Annotated[float, "flops of the algorithm by the time"]
-    network_model: Annotated[str, "how the network is modelled"]
-    notes: Annotated[list[str], "what weakens the figures, in words"]
+    machine: str = key("name of the machine")
+    criterion: str = key("what is made equal")
+    target: float = key("its value")
+    nodes: float = key("nodes that it takes")
+    nodes_available: float | None = key("nodes that the machine has")
+    nodes_ratio: float = key("nodes of both machines against each other")
+    memory_s: float = key("time by the memory")
+    network_s: float = key("time by the network")
+    total_s: float = key("both together")
+    peak_flop_per_s: float = key("peak of the nodes")
+    performance_flop_per_s: float = key("flops of the algorithm by the time")
+    network_model: str = key("how the network is modelled")
+    notes: Sequence[str] = key("what weakens the figures, in words")
 
 
 @record
@@ -123,11 +124,6 @@ class FftAnswer(Record):
         return self.results["total_s"]
 
 
-def range_record(value: Range) -> dict[str, float]:
-    """A range as JSON."""
-    return {"value": value.value, "low": value.low, "high": value.high}
-
-
 def figure_range(figure: Figure) -> Range:
     """The range in which a figure lies."""
     return Range(figure.value, figure.low, figure.high)
@@ -156,7 +152,7 @@ def project_fft(machine: Description, question: FftQuestion) -> FftAnswer:
 
 def vary_fft(
     machine: Description, question: FftQuestion, key: str, ends: tuple[float, float], steps: int = 7
-) -> list[dict[str, Any]]:
+) -> list[Varied]:
     """The answer over a logarithmic row of values of one parameter (one of the question's, or a figure). Raises InputError."""
     rows = []
     for value in logarithmic(*ends, steps):
@@ -170,21 +166,15 @@ def vary_fft(
         else:
             varied = with_value(machine, key, value)
         answer = project_fft(varied, asked)
-        rows.append(
-            {
-                "parameter": key,
-                "value": value,
-                "results": {name: range_record(answer.results[name]) for name in _VARIED if name in answer.results},
-                "bounded_by": answer.bounded_by,
-            }
-        )
+        results = {name: answer.results[name] for name in _VARIED if name in answer.results}
+        rows.append(Varied(key, value, results, answer.bounded_by))
     return rows
 
 
 _VARIED = ("memory_s", "network_s", "total_s", "performance_flop_per_s", "fraction_of_peak")
 
 
-def match_fft(answer: FftAnswer, other: Description, criterion: str) -> dict[str, Any]:
+def match_fft(answer: FftAnswer, other: Description, criterion: str) -> Matched:
     """How many nodes of another machine match the answer on peak, on time, or on time with full overlap.
 
     Raises InputError when no number of nodes does.
@@ -208,21 +198,11 @@ def match_fft(answer: FftAnswer, other: Description, criterion: str) -> dict[str
             ) from None
     results = model.evaluate(values | {"nodes": nodes})
     available = other.get("nodes")
-    return {
-        "machine": other.name,
-        "criterion": criterion,
-        "target": target,
-        "nodes": nodes,
-        "nodes_available": available,
-        "nodes_ratio": nodes / answer.parameters["nodes"].value,
-        "memory_s": results["memory_s"],
-        "network_s": results["network_s"],
-        "total_s": results["total_s"],
-        "peak_flop_per_s": results["peak_flop_per_s"],
-        "performance_flop_per_s": results["performance_flop_per_s"],
-        "network_model": model.network_label,
-        "notes": model.notes(parameters | {"nodes": Range.exactly(nodes)}),
-    }
+    return Matched(
+        other.name, criterion, target, nodes, available, nodes / answer.parameters["nodes"].value, results["memory_s"],
+        results["network_s"], results["total_s"], results["peak_flop_per_s"], results["performance_flop_per_s"],
+        model.network_label, model.notes(parameters | {"nodes": Range.exactly(nodes)}),
+    )  # fmt: skip
 
 
 class FftModel:

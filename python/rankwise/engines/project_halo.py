@@ -6,17 +6,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NotRequired, TypedDict
 
 from rankwise import _core
 from rankwise.engines.judge import judge
 from rankwise.engines.machines import KEYS_INSIDE, machine_of_description, with_faster_card
 from rankwise.engines.placement import Seats
-from rankwise.engines.project import doubts, figure_range, one_link, range_record, too_many_nodes
+from rankwise.engines.project import doubts, figure_range, one_link, too_many_nodes
 from rankwise.errors import InputError
 from rankwise.machine.description import Description
 from rankwise.models.halo import HaloCode
 from rankwise.models.uncertain import Range, bounds
+from rankwise.records import Record, computed, key, record
 from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row, Span, require_known
 from rankwise.workloads.exchange import balanced_grid, names
@@ -28,39 +28,46 @@ _POWER = "node_power"
 _Values = Mapping[str, float]
 
 
-class Changed(TypedDict):
+@record
+class Changed(Record):
     """Of a row where figures of the machine were varied."""
 
-    varied: NotRequired[Annotated[str, "key of the figure that was varied"]]
-    value: NotRequired[Annotated[float, "its value"]]
+    varied: str = key("key of the figure that was varied", optional=True)
+    value: float = key("its value", optional=True)
 
 
+@record
 class ProjectedFigures(Changed):
     """What a projected exchange has of a row beside others."""
 
-    machine: Annotated[str, "name of the machine"]
-    ranks_per_node: Annotated[int, "ranks on each node"]
-    parameters: Annotated[Mapping[str, Range], "figures of the machine, by name"]
-    energy_j: Annotated[Range | None, "what the nodes take meanwhile; null: the power of a node is not known"]
+    machine: str = key("name of the machine")
+    ranks_per_node: int = key("ranks on each node")
+    parameters: Mapping[str, Range] = key("figures of the machine, by name")
+    energy_j: Range | None = key("what the nodes take meanwhile; null: the power of a node is not known")
 
 
-class ProjectedStencil(Changed):
+@record
+class ProjectedStencil(Record):
     """A step of a halo code on a machine."""
 
-    engine: Annotated[str, "projection"]
-    machine: Annotated[str, "name of the machine"]
-    scaling: Annotated[str, "strong or weak"]
-    mode: Annotated[str, "way of sending"]
-    nodes: Annotated[int, "number of nodes"]
-    grid: Annotated[list[int], "nodes along each axis"]
-    block: Annotated[list[float], "cells of a node along each axis"]
-    cutoff: Annotated[list[int], "layers of neighbours along each axis"]
-    parameters: Annotated[Mapping[str, Range], "figures of the machine, by name"]
-    results: Annotated[Mapping[str, Range], "times, by name"]
-    efficiency: Annotated[float, "against the first row"]
-    bounded_by: Annotated[str, "what takes longest"]
-    reason: Annotated[str, "why, in words"]
-    notes: Annotated[list[str], "what weakens the figures, in words"]
+    engine = computed("projection", str, lambda of: "projection")
+    machine: str = key("name of the machine")
+    scaling: str = key("strong or weak")
+    mode: str = key("way of sending")
+    nodes: int = key("number of nodes")
+    grid: Sequence[int] = key("nodes along each axis")
+    block: Sequence[float] = key("cells of a node along each axis")
+    cutoff: Sequence[int] = key("layers of neighbours along each axis")
+    parameters: Mapping[str, Range] = key("figures of the machine, by name")
+    results: Mapping[str, Range] = key("times, by name")
+    efficiency: float = key("against the first row")
+    bounded_by: str = key("what takes longest")
+    notes: Sequence[str] = key("what weakens the figures, in words", after="reason")
+    changed: Changed | None = key(inline=True, default=None)
+    reason = computed(
+        "why, in words", str, lambda of: f"{of.bounded_by} takes {format_time(of.results[f'{of.bounded_by}_s'].value)} of "
+        f"{format_time(of.results['total_s'].value)}", after="bounded_by",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,25 +129,21 @@ def project_exchange(machine: Description, cases: Sequence[Case], ranks_per_node
     """One row a case, on nodes filled one after the other. Raises InputError."""
     described = Described(machine, ranks_per_node)
     parameters = described.parameters()
-    figures = {
-        "machine": machine.name,
-        "ranks_per_node": ranks_per_node,
-        "parameters": {name: range_record(parameter) for name, parameter in parameters.items()},
-    }
+    figures = {"machine": machine.name, "ranks_per_node": ranks_per_node, "parameters": parameters}
     rows = []
     for case in cases:
         placement, program, block_bytes = described.placed(case.ranks), case.program(), case.block_bytes or 0
         ask = partial(judge, program, block_bytes, placement)
         lacks_card = described.lacks_card(placement.nodes)
         found = _ranges(partial(_costs, described, ask, lacks_card), partial(_exchange, described, case.ranks), parameters)
-        time, energy = found["time_s"], found.get("energy_j")
+        time = found["time_s"]
         cost = ask(described.with_figures({}))
         notes = [*described.notes(described.nodes_of(case.ranks)), *program.notes]
         rows.append(
             Row.of(
                 "projection", case, Span(time.value, time.low, time.high), cost.messages_per_rank,
                 cost.blocks_per_rank * block_bytes, None, notes, assumed=("card",) if lacks_card else (),
-                figures=figures | {"energy_j": None if energy is None else range_record(energy)},
+                figures=figures | {"energy_j": found.get("energy_j")},
             )
         )  # fmt: skip
     return rows
@@ -160,7 +163,7 @@ def _costs(
 
 def project_stencil(
     machine: Description, code: HaloCode, cells: Sequence[int], node_counts: Sequence[int], weak: bool, overlap: bool
-) -> list[dict[str, Any]]:
+) -> list[ProjectedStencil]:
     """One row for each number of nodes: compute, exchange, total, efficiency against the first row.
 
     ``cells`` are those of the whole grid, or of each node with ``weak``. One block a node; a block's messages use all
@@ -171,9 +174,9 @@ def project_stencil(
         raise InputError(why)
     described = Described(machine, all_links=True)
     parameters = described.parameters()
-    for key, what in (("node_peak", "the time of the flops"), ("memory_bandwidth", "the time of the memory traffic")):
-        parameters[key] = figure_range(machine.need(key, what))
-    rows: list[dict[str, Any]] = []
+    for needed, what in (("node_peak", "the time of the flops"), ("memory_bandwidth", "the time of the memory traffic")):
+        parameters[needed] = figure_range(machine.need(needed, what))
+    rows: list[ProjectedStencil] = []
     for nodes in node_counts:
         shape = _nodes_along(cells, nodes)
         block = [float(edge) if weak else edge / ranks for edge, ranks in zip(cells, shape, strict=True)]
@@ -188,29 +191,16 @@ def project_stencil(
             partial(_step, code, block, shape, overlap, described),
             parameters,
         )
-        terms = {name: results[name].value for name in ("flops_s", "memory_s", "exchange_s")}
-        bounded_by = max(terms, key=lambda name: terms[name])
+        bounded_by = max(("flops", "memory", "exchange"), key=lambda name: results[f"{name}_s"].value)
         first = rows[0] if rows else None
-        ideal = 1.0 if first is None or weak else first["nodes"] / nodes
+        ideal = 1.0 if first is None or weak else first.nodes / nodes
+        efficiency = ideal * first.results["total_s"].value / results["total_s"].value if first else 1.0
         rows.append(
-            {
-                "engine": "projection",
-                "machine": machine.name,
-                "scaling": "weak" if weak else "strong",
-                "mode": code.mode,
-                "nodes": nodes,
-                "grid": shape,
-                "block": block,
-                "cutoff": code.cutoffs(block, shape),
-                "parameters": {name: range_record(parameter) for name, parameter in parameters.items()},
-                "results": {name: range_record(result) for name, result in results.items()},
-                "efficiency": ideal * first["results"]["total_s"]["value"] / results["total_s"].value if first else 1.0,
-                "bounded_by": bounded_by.removesuffix("_s"),
-                "reason": f"{bounded_by.removesuffix('_s')} takes {format_time(terms[bounded_by])} of "
-                f"{format_time(results['total_s'].value)}",
-                "notes": described.notes(nodes),
-            }
-        )
+            ProjectedStencil(
+                machine.name, "weak" if weak else "strong", code.mode, nodes, shape, block, code.cutoffs(block, shape),
+                parameters, results, efficiency, bounded_by, described.notes(nodes),
+            )
+        )  # fmt: skip
     return rows
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY
+from rankwise.records import Record, computed, record
 from rankwise.units import format_time
 
 Array = NDArray[Any]
@@ -279,22 +280,11 @@ _BEGINNINGS = (SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COLLECTIVE)
 _MOST_STEPS = 21  # cut out, of which the median is the representative
 
 
-class StepRecord(TypedDict):
-    """The step that repeats in a program."""
+@record
+class Steps(Record):
+    """The step that repeats in a program.
 
-    events: Annotated[int, "events of the step"]
-    inner_events: Annotated[int, "events of the inner step"]
-    super_step_events: Annotated[int, "events of a super step; 0: none"]
-    cover: Annotated[float, "share of the calls in repeated steps"]
-    time_s: Annotated[float, "time of a step, the median"]
-    time_lo_s: Annotated[float, "the shortest step"]
-    time_hi_s: Annotated[float, "the longest step"]
-    steps: Annotated[int, "how many steps were seen"]
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Steps that are cut out of all ranks.
+    Steps are cut out of all ranks.
 
     ``begins``, ``ends`` (steps x ranks): in each rank's events, how many lie before a step's beginning and its end; between two
     such cuts every message that is sent is also received. A step begins where the last ended, but where the program does more
@@ -308,6 +298,20 @@ class Steps:
     durations_s: Array
     levels: Mapping[int, Levels]
     representative: int
+
+    events_of_step = computed("events of the step", int, lambda of: of.of_first.step, name="events")
+    inner_events = computed("events of the inner step", int, lambda of: of.of_first.inner)
+    super_step_events = computed("events of a super step; 0: none", int, lambda of: of.of_first.super_step)
+    cover = computed("share of the calls in repeated steps", float, lambda of: of.of_first.cover)
+    time_s = computed("time of a step, the median", float, lambda of: float(np.median(of.durations_s)))
+    time_lo_s = computed("the shortest step", float, lambda of: float(of.durations_s.min()))
+    time_hi_s = computed("the longest step", float, lambda of: float(of.durations_s.max()))
+    steps = computed("how many steps were seen", int, lambda of: len(of.durations_s))
+
+    @property
+    def of_first(self) -> Levels:
+        """The levels of the first rank."""
+        return next(iter(self.levels.values()))
 
     def window(self, events: Mapping[int, Array], rank: int) -> Array:
         """Return a rank's events of all steps."""
@@ -336,24 +340,10 @@ class Steps:
     @property
     def words(self) -> str:
         """The step in a line: ``36 calls, 12.3 ms (11.9 ms to 14 ms, 99 steps); a longer one every 742 calls``."""
-        level = next(iter(self.levels.values()))
+        level = self.of_first
         low, middle, high = (format_time(float(f(self.durations_s))) for f in (np.min, np.median, np.max))
         more = f"; a longer one every {level.super_step} calls" if level.super_step else ""
         return f"{level.step} calls, {middle} ({low} to {high}, {len(self.durations_s)} steps){more}"
-
-    def to_dict(self) -> StepRecord:
-        """Return the step as JSON has it (see docs/json.md)."""
-        first = next(iter(self.levels.values()))
-        return {
-            "events": first.step,
-            "inner_events": first.inner,
-            "super_step_events": first.super_step,
-            "cover": first.cover,
-            "time_s": float(np.median(self.durations_s)),
-            "time_lo_s": float(self.durations_s.min()),
-            "time_hi_s": float(self.durations_s.max()),
-            "steps": len(self.durations_s),
-        }
 
 
 def common_steps(events: Mapping[int, Array], most: int = _MOST_STEPS) -> Steps | None:

@@ -257,7 +257,7 @@ def _round(inputs: Inputs) -> Section | None:
 
 def _exchange_title(validation: Validation, poor: bool) -> str:
     rows = validation.comparisons
-    off = f"predictions were off by {100 * validation.summary()['mape']:.1f} % on average"
+    off = f"predictions were off by {100 * validation.summary.mape:.1f} % on average"
     if poor or len({row.exchange.mode for row in rows}) < 2:
         return f"What an exchange costs: {off}"
     gains = []

@@ -92,7 +92,7 @@ def figures_badge(trust: Trust | None, validation: Validation | None = None) -> 
     if trust.half_width is not None:
         known.append(f"half of the intervals within ± {100 * trust.half_width:.1f} %")
     if validation is not None:
-        known.append(f"predictions off by {100 * validation.summary()['mape']:.1f} % on average")
+        known.append(f"predictions off by {100 * validation.summary.mape:.1f} % on average")
     return Badge(kind, name, ", ".join(known) or words)
 
 

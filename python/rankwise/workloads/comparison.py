@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import expm1, log1p
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from rankwise.machine.trust import Trust
 from rankwise.records import Record, computed, key, printable, read_key, record, told, whole
@@ -55,87 +54,76 @@ class Paired(Record):
         return abs(log1p(self.error)) <= self.half_width
 
 
-@dataclass(frozen=True)
-class PairedSession:
-    """The launches of a paired validation: how many counted, how many were left out as too noisy or cut off, their mean floor,
-    and how many times what the profile says its own ping-pongs took meanwhile (``drift``, the median; None: it has none of
-    these sizes). ``fresh``: how many times a warm ping-pong of the same launch the same message takes in an exchange's step."""
-
-    launches: int
-    left_out: int
-    floor: float | None
-    drift: float | None
-    fresh: float | None
-    unclear: bool
-
-    def summary(self, rows: Sequence[Paired]) -> PairedSummary:
-        """Return the mean absolute errors: of all, and of each group; rows that are wrong; what the intervals hold."""
-        groups: dict[str, list[Paired]] = {}
-        for row in rows:
-            groups.setdefault(row.group, []).append(row)
-        inside = [row.inside for row in rows if row.inside is not None]
-        widths = [row.half_width for row in rows if row.half_width is not None]
-        return {
-            "launches": self.launches,
-            "left_out": self.left_out,
-            "unclear": self.unclear,
-            "error": _mean_size(row.error for row in rows),
-            "floor": self.floor,
-            "drift": self.drift,
-            "fresh": self.fresh,
-            "wrong": sum(row.verdict == "wrong" for row in rows),
-            "share_inside": fmean(inside) if inside else None,
-            "half_width": expm1(median(widths)) if widths else None,
-            "groups": [
-                {
-                    "group": name,
-                    "rows": len(of_group),
-                    "error": _mean_size(row.error for row in of_group),
-                    "floor": _mean_size(row.floor for row in of_group),
-                    "wrong": sum(row.verdict == "wrong" for row in of_group),
-                }
-                for name, of_group in groups.items()
-            ],
-        }
-
-
-class GroupErrors(TypedDict):
+@record
+class GroupErrors(Record):
     """Of rows that are alike, in a paired validation."""
 
-    group: Annotated[str, "what is alike: the algorithm and way of sending"]
-    rows: Annotated[int, "how many there are"]
-    error: Annotated[float | None, "mean absolute error"]
-    floor: Annotated[float | None, "what cannot be told from noise"]
-    wrong: Annotated[int, "how many are wrong"]
+    group: str = key("what is alike: the algorithm and way of sending")
+    of_group: Sequence[Paired]
+    rows = computed("how many there are", int, lambda of: len(of.of_group))
+    error = computed("mean absolute error", "float | None", lambda of: _mean_size(row.error for row in of.of_group))
+    floor = computed("what cannot be told from noise", "float | None", lambda of: _mean_size(row.floor for row in of.of_group))
+    wrong = computed("how many are wrong", int, lambda of: sum(row.verdict == "wrong" for row in of.of_group))
 
 
-class PairedSummary(TypedDict):
+@record
+class PairedSession(Record):
     """What a paired validation comes to."""
 
-    launches: Annotated[int, "launches that counted"]
-    left_out: Annotated[int, "launches that were left out as too noisy, or cut off"]
-    unclear: Annotated[bool, "whether the machine was too busy to judge"]
-    error: Annotated[float | None, "mean absolute error"]
-    floor: Annotated[float | None, "what cannot be told from noise"]
-    drift: Annotated[float | None, "ping-pongs against the profile's"]
-    fresh: Annotated[float | None, "messages in exchanges against warm ping-pongs"]
-    wrong: Annotated[int, "how many rows are wrong"]
-    share_inside: Annotated[float | None, "share of rows within the predicted interval"]
-    half_width: Annotated[float | None, "half of the interval in which 95 % of rows lie, the median"]
-    groups: Annotated[list[GroupErrors], "by group"]
+    launches: int = key("launches that counted")
+    left_out: int = key("launches that were left out as too noisy, or cut off")
+    unclear: bool = key("whether the machine was too busy to judge")
+    error = computed("mean absolute error", "float | None", lambda of: _mean_size(row.error for row in of.rows))
+    floor: float | None = key("what cannot be told from noise, the mean of the launches")
+    drift: float | None = key("its own ping-pongs against the profile's, the median; null: the profile has none of these sizes")
+    fresh: float | None = key("messages in exchanges against warm ping-pongs of the same launch")
+    wrong = computed("how many rows are wrong", int, lambda of: sum(row.verdict == "wrong" for row in of.rows))
+    share_inside = computed(
+        "share of rows within the predicted interval", "float | None",
+        lambda of: _mean(row.inside for row in of.rows if row.inside is not None),
+    )
+    half_width = computed(
+        "half of the interval in which 95 % of rows lie, the median", "float | None",
+        lambda of: _half_width([row.half_width for row in of.rows if row.half_width is not None]),
+    )
+    groups = computed("by group", tuple[GroupErrors, ...], lambda of: of.by_group())
+    rows: Sequence[Paired] = ()
+
+    def by_group(self) -> tuple[GroupErrors, ...]:
+        names = dict.fromkeys(row.group for row in self.rows)
+        return tuple(GroupErrors(name, [row for row in self.rows if row.group == name]) for name in names)
 
 
-class ValidationSummary(TypedDict):
+def _half_width(logs: Sequence[float]) -> float | None:
+    return expm1(median(logs)) if logs else None
+
+
+@record
+class ValidationSummary(Record):
     """What all rows of a validation come to."""
 
-    mape: Annotated[float, "mean absolute error"]
-    noise_floor: Annotated[float | None, "mean absolute error of a second run against the first"]
-    bias: Annotated[float, "mean error"]
-    share_inside: Annotated[float, "share within the predicted interval"]
-    mape_at_present_speed: Annotated[float | None, "mean absolute error without the drift"]
-    drift: Annotated[float | None, "ping-pongs against the profile's, the median"]
-    paired: NotRequired[Annotated[PairedSummary, "what runs by turns with their parts say of the model"]]
-    phases: NotRequired[Annotated[Mapping[str, float | None], "mean absolute error of each phase"]]
+    of: Validation
+    mape = computed("mean absolute error", float, lambda sums: _mean_size(row.error for row in sums.of.comparisons) or 0.0)
+    noise_floor = computed(
+        "mean absolute error of a second run against the first; null: there was none", "float | None",
+        lambda sums: _mean_size(row.error_of_second_run for row in sums.of.comparisons),
+    )
+    bias = computed("mean error", float, lambda sums: fmean(row.error for row in sums.of.comparisons))
+    share_inside = computed(
+        "share within the predicted interval", float, lambda sums: fmean(row.inside_interval for row in sums.of.comparisons)
+    )
+    mape_at_present_speed = computed(
+        "mean absolute error without the drift; null: no ping-pong could be run beside the exchange", "float | None",
+        lambda sums: _mean_size(row.error_at_present_speed for row in sums.of.comparisons),
+    )
+    drift = computed("ping-pongs against the profile's, the median", "float | None", lambda sums: sums.of.drift)
+    paired = computed(
+        "what runs by turns with their parts say of the model", "PairedSession | None", lambda sums: sums.of.session, omit=True
+    )
+    phases = computed(
+        "mean absolute error of each phase that is large enough to judge", Mapping[str, float | None],
+        lambda sums: sums.of.errors_of_phases(), omit=True,
+    )
 
 
 @record
@@ -278,7 +266,7 @@ class Validation(Record):
     settings = computed(
         "what was asked of all", "rankwise.workloads.base.Settings", lambda of: of.comparisons[0].case.settings(), inline=True
     )
-    figures = computed("over all rows", "ValidationSummary", lambda of: of.summary(), name="summary", after="comparisons")
+    summary = computed("over all rows", ValidationSummary, lambda of: ValidationSummary(of), after="comparisons")
 
     @property
     def drift(self) -> float | None:
@@ -286,28 +274,9 @@ class Validation(Record):
         drifts = [c.drift for c in self.comparisons if c.drift is not None]
         return median(drifts) if drifts else None
 
-    def summary(self) -> ValidationSummary:
-        """Return the mean absolute error, the mean error, and the share of measurements inside the interval.
-
-        ``noise_floor`` is the mean absolute error that the second run makes in predicting the first (None: there was none);
-        ``mape_at_present_speed`` and ``drift`` (median) are None where no ping-pong could be run beside the exchange.
-        ``phases`` has the mean absolute error of each part that was large enough to judge.
-        """
-        errors = [comparison.error for comparison in self.comparisons]
+    def errors_of_phases(self) -> dict[str, float | None]:
         phases = [comparison.phase_errors() for comparison in self.comparisons]
-        found: ValidationSummary = {
-            "mape": _mean_size(errors) or 0.0,
-            "noise_floor": _mean_size(c.error_of_second_run for c in self.comparisons),
-            "bias": fmean(errors),
-            "share_inside": fmean(comparison.inside_interval for comparison in self.comparisons),
-            "mape_at_present_speed": _mean_size(c.error_at_present_speed for c in self.comparisons),
-            "drift": self.drift,
-        }
-        if self.session is not None:
-            found["paired"] = self.session.summary([c.paired for c in self.comparisons if c.paired])
-        if phases[0]:
-            found["phases"] = {name: _mean_size(of[name] for of in phases) for name in phases[0]}
-        return found
+        return {name: _mean_size(of[name] for of in phases) for name in phases[0]}
 
     def headline(self) -> str:
         """Say whether the prediction holds."""
@@ -338,5 +307,9 @@ class Validation(Record):
 
 def _mean_size(errors: Iterable[float | None]) -> float | None:
     """Return the mean absolute error of those that are known."""
-    known = [abs(error) for error in errors if error is not None]
+    return _mean(abs(error) for error in errors if error is not None)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = list(values)
     return fmean(known) if known else None

@@ -20,6 +20,7 @@ from rankwise.machine.profile import Link, Profile
 from rankwise.machine.shared import Resource, Shared
 from rankwise.models.curve import curve_from_table
 from rankwise.models.halo import HaloCode
+from rankwise.models.uncertain import Range
 from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases, names
 
 ALPHA_S, LINK, LINKS = 2e-6, 1e10, 3
@@ -144,16 +145,16 @@ def test_a_halo_code_exchanges_by_the_shift_over_all_links_of_its_nodes(
     def exchange_s(code: HaloCode = code, latency_s: float = latency_s, link: float = link) -> float:
         figures = {"latency": latency_s, "link_bandwidth": link, "node_peak": 1e12, "memory_bandwidth": 1e11}
         (row,) = project_stencil(described(links=links, **figures), code, cells, [nodes], True, False)
-        exchange = row["results"]["exchange_s"]
-        assert exchange["low"] < exchange["value"] < exchange["high"]
-        return float(exchange["value"])
+        exchange = row.results["exchange_s"]
+        assert exchange.low < exchange.value < exchange.high
+        return exchange.value
 
     point_s = exchange_s()
     (row,) = project_stencil(
         described(latency=latency_s, link_bandwidth=link, links=links, node_peak=1e12, memory_bandwidth=1e11),
         code, cells, [nodes], True, False,
     )  # fmt: skip
-    hops, moved = sum(row["cutoff"]), 8 * sum(code.halo_cells(cells, row["grid"]))
+    hops, moved = sum(row.cutoff), 8 * sum(code.halo_cells(cells, row.grid))
     closed_s = LATENCIES[mode] * hops * latency_s + TRANSFERS[mode] * moved / (link * links)
     # A message has whole bytes, and no latency is more than 99.9 % of a message's time.
     assert point_s == pytest.approx(closed_s, rel=2e-3)
@@ -164,7 +165,7 @@ def test_a_halo_code_exchanges_by_the_shift_over_all_links_of_its_nodes(
 def test_one_node_exchanges_nothing() -> None:
     machine = described(latency=ALPHA_S, injection_bandwidth=LINK, node_peak=1e12, memory_bandwidth=1e11)
     (row,) = project_stencil(machine, HaloCode(1, 8, 1, 1), [64, 64], [1], False, False)
-    assert row["results"]["exchange_s"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+    assert row.results["exchange_s"] == Range.exactly(0.0)
     with pytest.raises(InputError, match="send mode 'sned' is unknown"):
         project_stencil(machine, HaloCode(1, 8, 1, 1, "sned"), [64, 64], [4], False, False)
 
@@ -202,9 +203,9 @@ def test_energy_is_the_power_of_the_nodes_for_that_time() -> None:
     )
     (row,) = project_exchange(lit, [case], 4)
     energy = row.figures["energy_j"]
-    assert energy["value"] == pytest.approx(4 * 600 * row.time_s) and row.interval_s is not None
-    assert (energy["low"], energy["high"]) == pytest.approx((1600 * row.interval_s[0], 3600 * row.interval_s[1]))
+    assert energy.value == pytest.approx(4 * 600 * row.time_s) and row.interval_s is not None
+    assert (energy.low, energy.high) == pytest.approx((1600 * row.interval_s[0], 3600 * row.interval_s[1]))
     (step,) = project_stencil(lit, HaloCode(1, 8.0, 8.0, 16.0, "isend"), [64, 64], [16], False, False)
-    assert step["results"]["energy_j"]["value"] == pytest.approx(16 * 600 * step["results"]["total_s"]["value"])
+    assert step.results["energy_j"].value == pytest.approx(16 * 600 * step.results["total_s"].value)
     (dark,) = project_exchange(described(latency=ALPHA_S, link_bandwidth=LINK, links=1), [case], 4)
     assert dark.figures["energy_j"] is None and any("no power of a node" in note for note in dark.notes)

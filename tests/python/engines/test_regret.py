@@ -47,7 +47,7 @@ def test_luck_is_noise_and_no_regret() -> None:
 def test_a_summary_is_the_mean_over_all_trials() -> None:
     regret = Regret("machine.json", [_trial(direct=(3.0,) * 4, shift=(2.0,) * 4), _trial(direct=(1.0,) * 4, shift=(2.0,) * 4)])
     summary = regret.summary
-    assert summary == {
+    assert summary.to_dict() == {
         "cases": 2, "mean_regret": pytest.approx(0.25), "mean_regret_to_least": pytest.approx(0.25), "noise_floor": 0.0,
         "max_regret": pytest.approx(0.5), "share_fastest_chosen": 0.5,
     }  # fmt: skip

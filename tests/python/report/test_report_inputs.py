@@ -97,7 +97,7 @@ def test_one_bare_instance_is_read_like_a_list_of_one(tmp_path: Path) -> None:
 def test_figures_are_those_of_the_file() -> None:
     validation = validation_from_record(sample_figures.validation_record(), "v.json")
     assert [round(row.error, 6) for row in validation.comparisons[:3]] == [-0.02, 0.06, -0.11]
-    assert validation.summary()["mape"] == pytest.approx((0.02 + 0.06 + 0.11 + 0.04 + 0.03 + 0.24 + 0.08 + 0.01) / 8)
+    assert validation.summary.mape == pytest.approx((0.02 + 0.06 + 0.11 + 0.04 + 0.03 + 0.24 + 0.08 + 0.01) / 8)
     instance = mappings_from_record(sample_figures.mapping_record(), "m.json")[0]
     assert instance.blocked is not None
     assert (instance.blocked.j_sum, instance.blocked.j_max) == (4704, 96)
