@@ -179,7 +179,10 @@ constexpr int office_tag = 5;
 // The ranks of a node, freed with the object.
 class NodeComm {
  public:
-  NodeComm(MPI_Comm comm, int rank) { mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &comm_)); }
+  NodeComm(MPI_Comm comm, int rank, int ranks_per_node) {
+    mpi(ranks_per_node > 0 ? MPI_Comm_split(comm, rank / ranks_per_node, rank, &comm_)
+                           : MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &comm_));
+  }
   ~NodeComm() { MPI_Comm_free(&comm_); }
   NodeComm(const NodeComm&) = delete;
   NodeComm& operator=(const NodeComm&) = delete;
@@ -204,9 +207,10 @@ std::vector<Index> gathered(MPI_Comm comm, const std::vector<Index>& own) {
 
 }  // namespace
 
-NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges) : comm_(comm), traffic_(edges.size()) {
+NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges, int ranks_per_node)
+    : comm_(comm), ranks_per_node_(ranks_per_node), traffic_(edges.size()) {
   mpi(MPI_Comm_rank(comm, &rank_));
-  const NodeComm node(comm, rank_);
+  const NodeComm node(comm, rank_, ranks_per_node);
   const std::vector<Index> members = gathered(node.get(), {rank_});
   const Index own = members.front();
   std::vector<Index> messages;  // the set, source, dest, the other node, bytes
@@ -251,7 +255,7 @@ bool NodeKnowledge::is_here(Index rank) const { return std::ranges::binary_searc
 
 // The first rank of a node speaks for it: it sends and hears one message for each other node.
 std::vector<NodeOffice> NodeKnowledge::hear(RelayKind kind) const {
-  const NodeComm node(comm_, rank_);
+  const NodeComm node(comm_, rank_, ranks_per_node_);
   std::vector<Index> heard;
   if (rank_ == this->node()) {
     const std::vector<NodeOffice> own = offices(kind, traffic_.front());

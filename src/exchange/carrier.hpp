@@ -130,8 +130,9 @@ struct PartnerLists {
 // What a rank knows of its node. Takes memory that grows with the partners of the node's ranks only.
 class NodeKnowledge {
  public:
-  // Collective over comm. edges: of one or several sets of messages, as many on all ranks.
-  NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges);
+  // Collective over comm. edges: of one or several sets of messages, as many on all ranks. ranks_per_node: so many ranks after
+  // each other stand for a node; 0: nodes as MPI tells them.
+  NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges, int ranks_per_node = 0);
 
   // Whether a relay of the first set has anything to do on any rank: several ranks on a node that has partners elsewhere.
   [[nodiscard]] bool is_of_use() const { return is_of_use_; }
@@ -143,6 +144,7 @@ class NodeKnowledge {
 
  private:
   MPI_Comm comm_;
+  int ranks_per_node_;
   int rank_ = 0;
   std::vector<NodeTraffic> traffic_;
   bool is_of_use_ = false;

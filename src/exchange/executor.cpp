@@ -234,6 +234,15 @@ void Executor::wait() {
   }
 }
 
+bool Executor::test() {
+  Stage& stage = stages_.front();
+  int done = 0;
+  mpi(MPI_Testall(static_cast<int>(stage.requests.size()), stage.requests.data(), &done, MPI_STATUSES_IGNORE));
+  if (done == 0) return false;
+  for (const Action& action : stage.actions) run_local(action);
+  return true;
+}
+
 void Executor::run_single(const Action& a) {
   const int peer = static_cast<int>(a.op->peer);
   if (a.op->kind == Op::Kind::recv) {

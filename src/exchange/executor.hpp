@@ -59,6 +59,8 @@ class Executor {
   // must not change, nor the others be touched, in between. Each start takes one wait. Throw MpiError.
   void start();
   void wait();
+  // In place of wait, for schedules of one step whose operations wait for none: true when it is complete.
+  [[nodiscard]] bool test();
   void run() {
     start();
     wait();

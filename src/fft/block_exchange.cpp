@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
+#include "exchange/carrier.hpp"
 #include "exchange/shared_memory.hpp"
 #include "fft/memory.hpp"
 #include "mpi/mpi.hpp"
@@ -18,225 +21,6 @@ namespace {
 
 constexpr int block_tag = 9;
 
-}  // namespace
-
-LongBlocks::LongBlocks(MPI_Comm comm, const std::vector<LongBlock>& sends, const std::vector<LongBlock>& receives,
-                       const std::byte* from, std::byte* into, std::size_t piece_bytes)
-    : comm_(comm), from_(from), into_(into) {
-  const int rank = rank_of(comm);
-  sends_ = cut(sends, rank, piece_bytes);
-  receives_ = cut(receives, rank, piece_bytes);
-  for (const LongBlock& block : sends) {
-    if (block.peer == rank) own_from_ = block.offset, own_bytes_ = block.bytes;
-  }
-  for (const LongBlock& block : receives) {
-    if (block.peer == rank) own_into_ = block.offset;
-  }
-}
-
-// The pieces to one peer come in the order in which they are sent: one tag is enough.
-std::vector<LongBlocks::Piece> LongBlocks::cut(const std::vector<LongBlock>& blocks, int own, std::size_t piece_bytes) {
-  std::vector<Piece> pieces;
-  for (const LongBlock& block : blocks) {
-    for (std::size_t at = 0; block.peer != own && at < block.bytes; at += piece_bytes) {
-      pieces.push_back({block.peer, block.offset + at, static_cast<int>(std::min(piece_bytes, block.bytes - at))});
-    }
-  }
-  return pieces;
-}
-
-void LongBlocks::start() {
-  requests_.assign(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
-  MPI_Request* request = requests_.data();
-  for (const Piece& piece : receives_) {
-    mpi(MPI_Irecv(into_ + piece.offset, piece.bytes, MPI_BYTE, piece.peer, block_tag, comm_, request++));
-  }
-  for (const Piece& piece : sends_) {
-    mpi(MPI_Isend(from_ + piece.offset, piece.bytes, MPI_BYTE, piece.peer, block_tag, comm_, request++));
-  }
-  if (own_bytes_ > 0) std::memcpy(into_ + own_into_, from_ + own_from_, own_bytes_);
-}
-
-bool LongBlocks::test() {
-  int done = 0;
-  mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE));
-  return done != 0;
-}
-
-void LongBlocks::wait() { wait_all(static_cast<int>(requests_.size()), requests_.data()); }
-
-namespace {
-
-constexpr int node_tag = 10;
-constexpr std::size_t most = std::numeric_limits<int>::max();  // what MPI counts
-
-int counted(std::size_t bytes) { return static_cast<int>(std::min(bytes, most)); }
-
-}  // namespace
-
-NodeExchange::NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_offsets,
-                           const std::vector<std::size_t>& send_bytes, const std::vector<std::size_t>& recv_offsets,
-                           const std::vector<std::size_t>& recv_bytes, const std::byte* from, std::byte* into,
-                           int ranks_per_node, NodeMemory& memory)
-    : comm_(comm), from_(from), into_(into), memory_(memory) {
-  const int rank = rank_of(comm);
-  const auto ranks = send_bytes.size();
-  if (ranks_per_node > 0) {
-    mpi(MPI_Comm_split(comm, rank / ranks_per_node, rank, &node_));
-  } else {
-    mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node_));
-  }
-  // Nodes in the order of their first ranks, and the ranks of each.
-  int first = rank;
-  mpi(MPI_Bcast(&first, 1, MPI_INT, 0, node_));
-  std::vector<int> firsts(ranks);
-  mpi(MPI_Allgather(&first, 1, MPI_INT, firsts.data(), 1, MPI_INT, comm));
-  std::vector<int> heads = firsts;
-  std::ranges::sort(heads);
-  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
-  std::vector<std::vector<std::size_t>> nodes(heads.size());
-  const auto node_of = [&](std::size_t r) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(heads, firsts[r]) - heads.begin());
-  };
-  for (std::size_t r = 0; r < ranks; ++r) nodes[node_of(r)].push_back(r);
-  const std::size_t here = node_of(static_cast<std::size_t>(rank));
-  const std::vector<std::size_t>& mine = nodes[here];
-  const auto local = static_cast<std::size_t>(std::ranges::find(mine, static_cast<std::size_t>(rank)) - mine.begin());
-  // Who of a node sends to another node, and receives from it.
-  const auto in_charge = [&](std::size_t node, std::size_t other) { return other % nodes[node].size(); };
-  // What the ranks of this node send to each rank, and receive from each.
-  const std::size_t locals = mine.size();
-  std::vector<std::uint64_t> own(ranks * 2), of_node(ranks * 2 * locals);
-  for (std::size_t r = 0; r < ranks; ++r) own[r] = send_bytes[r], own[ranks + r] = recv_bytes[r];
-  const auto count = static_cast<int>(2 * ranks);
-  mpi(MPI_Allgather(own.data(), count, MPI_UINT64_T, of_node.data(), count, MPI_UINT64_T, node_));
-  const auto sent = [&](std::size_t s, std::size_t r) { return static_cast<std::size_t>(of_node[2 * ranks * s + r]); };
-  const auto received = [&](std::size_t d, std::size_t r) {
-    return static_cast<std::size_t>(of_node[2 * ranks * d + ranks + r]);
-  };
-
-  bool fits = true;
-  const auto close = [&fits](Counts& counts, std::size_t begin) {
-    fits = fits && counts.total <= most;
-    counts.offsets.push_back(counted(begin));
-    counts.bytes.push_back(counted(counts.total - begin));
-  };
-  // To rank l of this node: its own block, then those for the nodes that it is in charge of.
-  for (std::size_t l = 0; l < locals; ++l) {
-    const std::size_t begin = out_.total;
-    const auto add = [&](std::size_t r) {
-      if (send_bytes[r] > 0) pack_.push_back({send_offsets[r], out_.total, send_bytes[r]});
-      out_.total += send_bytes[r];
-    };
-    add(mine[l]);
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      if (node == here || in_charge(here, node) != l) continue;
-      for (const std::size_t r : nodes[node]) add(r);
-    }
-    close(out_, begin);
-  }
-  // What arrives of it from rank s of this node: the block for this rank, then bundles by node.
-  std::vector<std::vector<Move>> bundles(nodes.size());
-  for (std::size_t s = 0; s < locals; ++s) {
-    const std::size_t begin = gather_.total;
-    if (sent(s, mine[local]) > 0) unpack_.push_back({gather_.total, recv_offsets[mine[s]], sent(s, mine[local])});
-    gather_.total += sent(s, mine[local]);
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      if (node == here || in_charge(here, node) != local) continue;
-      std::size_t bytes = 0;
-      for (const std::size_t r : nodes[node]) bytes += sent(s, r);
-      bundles[node].push_back({gather_.total, 0, bytes});
-      gather_.total += bytes;
-    }
-    close(gather_, begin);
-  }
-  // Messages from node to node.
-  std::size_t outgoing = 0;
-  std::size_t incoming = 0;
-  std::vector<std::size_t> landed(nodes.size(), 0);
-  for (std::size_t node = 0; node < nodes.size(); ++node) {
-    if (node == here || in_charge(here, node) != local) continue;
-    const auto peer = static_cast<int>(nodes[node][in_charge(node, here)]);
-    const std::size_t begin = outgoing;
-    for (Move& move : bundles[node]) {
-      move.into = outgoing;
-      outgoing += move.bytes;
-      if (move.bytes > 0) bundle_.push_back(move);
-    }
-    if (outgoing > begin) sends_.push_back({peer, begin, counted(outgoing - begin)});
-    landed[node] = incoming;
-    for (const std::size_t r : nodes[node]) {
-      for (std::size_t d = 0; d < locals; ++d) incoming += received(d, r);
-    }
-    const std::size_t bytes = incoming - landed[node];
-    if (bytes > 0) receives_.push_back({peer, landed[node], counted(bytes)});
-    fits = fits && outgoing <= most && incoming <= most;
-  }
-  // They hold, by sender, the blocks of all ranks of this node: handed out by rank, then node, then sender.
-  for (std::size_t d = 0; d < locals; ++d) {
-    const std::size_t begin = hand_out_.total;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      if (node == here || in_charge(here, node) != local) continue;
-      std::size_t at = landed[node];
-      for (const std::size_t r : nodes[node]) {
-        for (std::size_t other = 0; other < locals; ++other) {
-          if (other == d && received(d, r) > 0) split_.push_back({at, hand_out_.total, received(d, r)});
-          if (other == d) hand_out_.total += received(d, r);
-          at += received(other, r);
-        }
-      }
-    }
-    close(hand_out_, begin);
-  }
-  for (std::size_t l = 0; l < locals; ++l) {
-    const std::size_t begin = arrive_.total;
-    for (std::size_t node = 0; node < nodes.size(); ++node) {
-      if (node == here || in_charge(here, node) != l) continue;
-      for (const std::size_t r : nodes[node]) {
-        if (recv_bytes[r] > 0) unpack_.push_back({gather_.total + arrive_.total, recv_offsets[r], recv_bytes[r]});
-        arrive_.total += recv_bytes[r];
-      }
-    }
-    close(arrive_, begin);
-  }
-  memory_.packed.resize(std::max({memory_.packed.size(), out_.total, outgoing, hand_out_.total}));
-  memory_.gathered.resize(std::max(memory_.gathered.size(), gather_.total + std::max(arrive_.total, incoming)));
-  is_of_use_ = by_all(comm, fits && nodes.size() > 1);
-}
-
-NodeExchange::~NodeExchange() {
-  if (node_ != MPI_COMM_NULL) MPI_Comm_free(&node_);
-}
-
-void NodeExchange::apply(const std::vector<Move>& moves, const std::byte* from, std::byte* into) {
-  for (const Move& move : moves) std::memcpy(into + move.into, from + move.from, move.bytes);
-}
-
-void NodeExchange::run() {
-  std::byte* const packed = memory_.packed.data();
-  std::byte* const gathered = memory_.gathered.data();
-  std::byte* const behind = gathered + gather_.total;
-  std::vector<MPI_Request> requests(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
-  MPI_Request* request = requests.data();
-  for (const Message& message : receives_) {
-    mpi(MPI_Irecv(behind + message.offset, message.bytes, MPI_BYTE, message.peer, node_tag, comm_, request++));
-  }
-  apply(pack_, from_, packed);
-  mpi(MPI_Alltoallv(packed, out_.bytes.data(), out_.offsets.data(), MPI_BYTE, gathered, gather_.bytes.data(),
-                    gather_.offsets.data(), MPI_BYTE, node_));
-  apply(bundle_, gathered, packed);
-  for (const Message& message : sends_) {
-    mpi(MPI_Isend(packed + message.offset, message.bytes, MPI_BYTE, message.peer, node_tag, comm_, request++));
-  }
-  wait_all(static_cast<int>(requests.size()), requests.data());
-  apply(split_, behind, packed);
-  mpi(MPI_Alltoallv(packed, hand_out_.bytes.data(), hand_out_.offsets.data(), MPI_BYTE, behind, arrive_.bytes.data(),
-                    arrive_.offsets.data(), MPI_BYTE, node_));
-  apply(unpack_, gathered, into_);
-}
-
-namespace {
-
 // Counts in values, and where each block begins.
 void lay_out(const BlocksOfRanks& blocks, std::size_t value_bytes, std::vector<int>& counts, std::vector<int>& offsets) {
   for (std::size_t peer = 0; peer < blocks.sizes.size(); ++peer) {
@@ -246,14 +30,6 @@ void lay_out(const BlocksOfRanks& blocks, std::size_t value_bytes, std::vector<i
     offsets.push_back(static_cast<int>(blocks.offsets[peer] / value_bytes));
     counts.push_back(static_cast<int>(blocks.sizes[peer] / value_bytes));
   }
-}
-
-std::vector<LongBlock> long_blocks(const BlocksOfRanks& blocks) {
-  std::vector<LongBlock> all;
-  for (std::size_t peer = 0; peer < blocks.sizes.size(); ++peer) {
-    all.push_back({static_cast<int>(peer), blocks.offsets[peer], blocks.sizes[peer]});
-  }
-  return all;
 }
 
 }  // namespace
@@ -279,39 +55,130 @@ std::string to_string(TransposeMethod method) {
   return method == TransposeMethod::alltoall ? "alltoall" : method == TransposeMethod::pairwise ? "pairwise" : "node-aware";
 }
 
+std::byte* PassingMemory::room(std::size_t bytes) {
+  const auto fits = std::ranges::find_if(rooms_, [bytes](const auto& room) { return room.size() >= bytes; });
+  return fits != rooms_.end() ? fits->data() : rooms_.emplace_back(bytes).data();
+}
+
+std::size_t PassingMemory::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& room : rooms_) bytes += room.size();
+  return bytes;
+}
+
 BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives,
                              std::byte* from, std::byte* into)
-    : comm_(comm), from_(from), into_(into) {
-  const bool in_pieces = way.piece_bytes > 0;
-  if (in_pieces || way.method != TransposeMethod::alltoall) {
-    pieces_ = std::make_unique<LongBlocks>(comm, long_blocks(sends), long_blocks(receives), from, into,
-                                           in_pieces ? way.piece_bytes : LongBlocks::usual_piece_bytes);
-  }
-  if (in_pieces) return;
-  if (way.method == TransposeMethod::node_aware) {
-    if (way.memory == nullptr) throw std::logic_error("node-aware exchanges need memory to share");
-    nodes_ = std::make_unique<NodeExchange>(comm, sends.offsets, sends.sizes, receives.offsets, receives.sizes, from, into,
-                                            way.ranks_per_node, *way.memory);
-    if (!nodes_->is_of_use()) nodes_.reset();
-    return;
-  }
-  if (way.method == TransposeMethod::alltoall) {
+    : comm_(comm), sends_(sends), receives_(receives), from_(from), into_(into) {
+  if (way.piece_bytes > 0) {
+    straight_ = straight(way.piece_bytes);
+  } else if (way.method == TransposeMethod::alltoall) {
     lay_out(sends, way.value_bytes, send_counts_, send_offsets_);
     lay_out(receives, way.value_bytes, recv_counts_, recv_offsets_);
     MPI_Type_contiguous(static_cast<int>(way.value_bytes), MPI_BYTE, &value_);
     MPI_Type_commit(&value_);
-    return;
+  } else {
+    straight_ = straight(Way::usual_piece_bytes);
+    steps_ = way.method == TransposeMethod::pairwise ? pairwise() : by_nodes(way);
   }
-  const int rank = rank_of(comm);
-  schedule_ = make_transpose(static_cast<Index>(sends.sizes.size()), rank);
-  std::vector<SlotBuffer> slots;
-  for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) {
-    slots.push_back({from + sends.offsets[peer], sends.sizes[peer]});
+  for (Carried* carried : {&straight_, &steps_}) {
+    if (carried->slots.empty()) continue;
+    carried->executor = std::make_unique<Executor>(comm, carried->schedule, SendMode::isend, carried->slots);
   }
-  for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) {
-    slots.push_back({into + receives.offsets[peer], receives.sizes[peer]});
+}
+
+// Every block to its rank, in pieces where it is long: those to one peer come in the order in which they are sent.
+BlockExchange::Carried BlockExchange::straight(std::size_t piece_bytes) const {
+  const int rank = rank_of(comm_);
+  Carried carried;
+  Step& step = carried.schedule.steps.emplace_back();
+  const auto slot = [&carried](std::byte* data, std::size_t bytes) -> std::vector<SlotRange> {
+    carried.slots.push_back({data, bytes});
+    return {{static_cast<Index>(carried.slots.size()) - 1, 1}};
+  };
+  const auto cut = [&](Op::Kind kind, const BlocksOfRanks& blocks, std::byte* data) {
+    for (std::size_t peer = 0; peer < blocks.sizes.size(); ++peer) {
+      for (std::size_t at = 0; static_cast<int>(peer) != rank && at < blocks.sizes[peer]; at += piece_bytes) {
+        const std::size_t bytes = std::min(piece_bytes, blocks.sizes[peer] - at);
+        step.ops.push_back({kind, static_cast<Index>(peer), block_tag, slot(data + blocks.offsets[peer] + at, bytes), {}, {}});
+      }
+    }
+  };
+  cut(Op::Kind::recv, receives_, into_);
+  cut(Op::Kind::send, sends_, from_);
+  const auto own = static_cast<std::size_t>(rank);
+  const std::vector<SlotRange> here = slot(into_ + receives_.offsets[own], receives_.sizes[own]);
+  step.ops.push_back({Op::Kind::copy, rank, 0, here, slot(from_ + sends_.offsets[own], sends_.sizes[own]), {}});
+  carried.schedule.slots = static_cast<Index>(carried.slots.size());
+  return carried;
+}
+
+BlockExchange::Carried BlockExchange::pairwise() const {
+  Carried carried{make_transpose(static_cast<Index>(sends_.sizes.size()), rank_of(comm_))};
+  for (std::size_t peer = 0; peer < sends_.sizes.size(); ++peer) {
+    carried.slots.push_back({from_ + sends_.offsets[peer], sends_.sizes[peer]});
   }
-  pairwise_ = std::make_unique<Executor>(comm, schedule_, SendMode::isend, slots);
+  for (std::size_t peer = 0; peer < sends_.sizes.size(); ++peer) {
+    carried.slots.push_back({into_ + receives_.offsets[peer], receives_.sizes[peer]});
+  }
+  return carried;
+}
+
+// Nothing, on all ranks, where it does not serve: one node, or one rank on each, or a message that MPI cannot count.
+BlockExchange::Carried BlockExchange::by_nodes(const Way& way) const {
+  if (way.memory == nullptr) throw std::logic_error("node-aware exchanges need memory to share");
+  const int rank = rank_of(comm_);
+  PartnerLists partners;
+  for (std::size_t peer = 0; peer < sends_.sizes.size(); ++peer) {
+    const auto number = static_cast<int>(peer);
+    if (number == rank) continue;
+    if (receives_.sizes[peer] > 0) partners.from.push_back(number);
+    if (sends_.sizes[peer] == 0) continue;
+    partners.to.push_back(number);
+    partners.bytes_out.push_back(static_cast<Index>(sends_.sizes[peer]));
+  }
+  const NodeKnowledge nodes(comm_, {partners}, way.ranks_per_node);
+  if (!nodes.is_of_use()) return {};
+  const NodeTraffic& traffic = nodes.traffic().front();
+  Relay relay = make_relay(RelayKind::three_step, rank, traffic, nodes.hear(RelayKind::three_step));
+  std::map<Parcel, std::size_t> bytes_of;
+  for (const auto* messages : {&traffic.out, &traffic.in}) {
+    for (const NodeTraffic::Message& message : *messages) bytes_of[message.parcel] = static_cast<std::size_t>(message.bytes);
+  }
+  Carried carried{std::move(relay.schedule)};
+  std::size_t passing = 0;
+  for (const auto& [source, dest] : relay.slots) {
+    if (source != rank && dest != rank) passing += bytes_of.at({source, dest});
+  }
+  std::byte* passed = way.memory->room(passing);
+  const auto add = [&](std::byte* data, const BlocksOfRanks& blocks, Index peer) {
+    const auto i = static_cast<std::size_t>(peer);
+    carried.slots.push_back({data + blocks.offsets[i], blocks.sizes[i]});
+  };
+  for (const auto& [source, dest] : relay.slots) {
+    if (source == rank) {
+      add(from_, sends_, dest);
+    } else if (dest == rank) {
+      add(into_, receives_, source);
+    } else {
+      carried.slots.push_back({passed, bytes_of.at({source, dest})});
+      passed += carried.slots.back().bytes;
+    }
+  }
+  bool is_counted = true;
+  for (const Step& step : carried.schedule.steps) {
+    for (const Op& op : step.ops) {
+      std::size_t bytes = 0;
+      for (const SlotRange& slot : op.slots) bytes += carried.slots[static_cast<std::size_t>(slot.first)].bytes;
+      is_counted = is_counted && bytes <= std::numeric_limits<int>::max();
+    }
+  }
+  if (!by_all(comm_, is_counted)) return {};
+  add(into_, receives_, rank);
+  add(from_, sends_, rank);
+  const Index own = carried.schedule.slots;
+  carried.schedule.steps.front().ops.push_back({Op::Kind::copy, rank, 0, {{own, 1}}, {{own + 1, 1}}, {}});
+  carried.schedule.slots += 2;
+  return carried;
 }
 
 BlockExchange::~BlockExchange() {
@@ -319,28 +186,27 @@ BlockExchange::~BlockExchange() {
 }
 
 void BlockExchange::run() {
-  if (pairwise_) return pairwise_->run();
-  if (nodes_) return nodes_->run();
-  if (pieces_) return pieces_->run();
+  if (steps_) return steps_.executor->run();
+  if (straight_) return straight_.executor->run();
   mpi(MPI_Alltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(), recv_offsets_.data(),
                     value_, comm_));
 }
 
 void BlockExchange::start() {
-  if (pieces_) return pieces_->start();
+  if (straight_) return straight_.executor->start();
   mpi(MPI_Ialltoallv(from_, send_counts_.data(), send_offsets_.data(), value_, into_, recv_counts_.data(), recv_offsets_.data(),
                      value_, comm_, &request_));
 }
 
 bool BlockExchange::test() {
-  if (pieces_) return pieces_->test();
+  if (straight_) return straight_.executor->test();
   int done = 0;
   mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
   return done != 0;
 }
 
 void BlockExchange::wait() {
-  if (pieces_) return pieces_->wait();
+  if (straight_) return straight_.executor->wait();
   wait_all(1, &request_);
 }
 

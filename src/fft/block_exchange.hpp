@@ -17,117 +17,36 @@
 
 namespace rankwise {
 
-// Blocks of any length, also beyond 2^31 bytes, straight from rank to rank.
-
-struct LongBlock {
-  int peer = 0;
-  std::size_t offset = 0;  // bytes from the start of the buffer
-  std::size_t bytes = 0;
-};
-
-class LongBlocks final : public Transfer {
- public:
-  // MPI counts in int: longer ones travel in pieces.
-  static constexpr std::size_t usual_piece_bytes = std::size_t{1} << 30;
-
-  // At most one block to and from every rank, and what is sent is expected with the same length; empty ones are left out.
-  // Buffers and communicator must outlive the blocks.
-  LongBlocks(MPI_Comm comm, const std::vector<LongBlock>& sends, const std::vector<LongBlock>& receives, const std::byte* from,
-             std::byte* into, std::size_t piece_bytes = usual_piece_bytes);
-
-  void run() override {
-    start();
-    wait();
-  }
-  void start() override;
-  [[nodiscard]] bool test() override;
-  void wait() override;
-
- private:
-  struct Piece {
-    int peer = 0;
-    std::size_t offset = 0;
-    int bytes = 0;
-  };
-  [[nodiscard]] static std::vector<Piece> cut(const std::vector<LongBlock>& blocks, int own, std::size_t piece_bytes);
-
-  MPI_Comm comm_;
-  const std::byte* from_;
-  std::byte* into_;
-  std::vector<Piece> sends_, receives_;
-  std::size_t own_from_ = 0, own_into_ = 0, own_bytes_ = 0;  // what stays here
-  std::vector<MPI_Request> requests_;
-};
-
-// A transpose in three steps, one message from node to node: what a node has for another is gathered on one of its ranks,
-// sent at once, and handed out there. Fewer and longer messages between nodes, more copies within them.
-
-// What exchanges that never run at once share.
-struct NodeMemory {
-  std::vector<std::byte> packed, gathered;
-};
-
-class NodeExchange {
- public:
-  // Collective. Blocks in bytes, by rank of comm: where they lie and how long they are. ranks_per_node: 0: nodes as MPI tells
-  // them; more: so many ranks of comm after each other stand for one.
-  NodeExchange(MPI_Comm comm, const std::vector<std::size_t>& send_offsets, const std::vector<std::size_t>& send_bytes,
-               const std::vector<std::size_t>& recv_offsets, const std::vector<std::size_t>& recv_bytes, const std::byte* from,
-               std::byte* into, int ranks_per_node, NodeMemory& memory);
-  ~NodeExchange();
-  NodeExchange(const NodeExchange&) = delete;
-  NodeExchange& operator=(const NodeExchange&) = delete;
-
-  // Whether it can serve: several nodes, and no count beyond MPI's int; the same on all ranks.
-  [[nodiscard]] bool is_of_use() const { return is_of_use_; }
-  void run();
-
- private:
-  // A piece of memory that moves: from an offset in one buffer to one in another.
-  struct Move {
-    std::size_t from, into, bytes;
-  };
-  struct Message {
-    int peer;  // rank of comm
-    std::size_t offset;
-    int bytes;
-  };
-  // Counts and offsets of an exchange within the node.
-  struct Counts {
-    std::vector<int> bytes, offsets;
-    std::size_t total = 0;
-  };
-  static void apply(const std::vector<Move>& moves, const std::byte* from, std::byte* into);
-
-  MPI_Comm comm_;
-  MPI_Comm node_ = MPI_COMM_NULL;
-  const std::byte* from_;
-  std::byte* into_;
-  bool is_of_use_ = false;
-  std::vector<Move> pack_, bundle_, split_, unpack_;
-  Counts out_, gather_, hand_out_, arrive_;
-  std::vector<Message> sends_, receives_;
-  NodeMemory& memory_;
-};
-
 // One transpose among the ranks of a communicator: blocks that lie one after the other in one buffer arrive one after
 // the other in another.
 
-// alltoall: MPI_Alltoallv. pairwise: P - 1 steps of one message each way (schedule/programs.hpp). node_aware: one message from
-// node to node (NodeExchange).
+// alltoall: MPI_Alltoallv. pairwise: P - 1 steps of one message each way (schedule/programs.hpp). node_aware: in three steps, what
+// a node has for another gathered on one of its ranks, sent at once, and handed out there (halo/relay.hpp).
 enum class TransposeMethod { alltoall, pairwise, node_aware };
 [[nodiscard]] TransposeMethod parse_transpose_method(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(TransposeMethod method);
 
+// Memory for blocks on their way to other ranks, shared by exchanges that never run at once.
+class PassingMemory {
+ public:
+  [[nodiscard]] std::byte* room(std::size_t bytes);
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  std::vector<std::vector<std::byte>> rooms_;
+};
+
 // How the blocks of a transpose travel.
 struct Way {
+  // MPI counts in int: longer blocks travel in pieces.
+  static constexpr std::size_t usual_piece_bytes = std::size_t{1} << 30;
   TransposeMethod method = TransposeMethod::alltoall;
   std::size_t value_bytes = 1;
   // Above 0: every block travels in pieces of so many bytes, straight, whatever the method; for blocks beyond what MPI can
   // count in int. Alike on all ranks.
   std::size_t piece_bytes = 0;
-  int ranks_per_node = 0;        // 0: as MPI tells
-  NodeMemory* memory = nullptr;  // of node_aware
+  int ranks_per_node = 0;           // more: so many ranks of comm after each other stand for a node; 0: nodes as MPI tells them
+  PassingMemory* memory = nullptr;  // of node_aware
 };
 
 // Blocks of a buffer, one a rank.
@@ -142,7 +61,8 @@ struct BlocksOfRanks {
 
 class BlockExchange final : public Transfer {
  public:
-  // Sizes are in bytes, one a rank of comm, multiples of value_bytes. Buffers and communicator must outlive the exchange.
+  // Collective. Sizes are in bytes, one a rank of comm, multiples of value_bytes; what is sent is expected with the same length.
+  // Buffers and communicator must outlive the exchange.
   BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives, std::byte* from,
                 std::byte* into);
   BlockExchange(MPI_Comm comm, const Way& way, const std::vector<std::size_t>& send_bytes,
@@ -158,16 +78,26 @@ class BlockExchange final : public Transfer {
   void wait() override;
 
  private:
+  // A schedule, where its blocks lie, and what carries it out.
+  struct Carried {
+    RankSchedule schedule;
+    std::vector<SlotBuffer> slots = {};
+    std::unique_ptr<Executor> executor = {};
+    explicit operator bool() const { return executor != nullptr; }
+  };
+  [[nodiscard]] Carried straight(std::size_t piece_bytes) const;
+  [[nodiscard]] Carried pairwise() const;
+  [[nodiscard]] Carried by_nodes(const Way& way) const;
+
   MPI_Comm comm_;
+  BlocksOfRanks sends_, receives_;
   std::byte* from_;
   std::byte* into_;
   MPI_Datatype value_ = MPI_DATATYPE_NULL;
   std::vector<int> send_counts_, send_offsets_, recv_counts_, recv_offsets_;
   MPI_Request request_ = MPI_REQUEST_NULL;
-  RankSchedule schedule_;
-  std::unique_ptr<Executor> pairwise_;
-  std::unique_ptr<NodeExchange> nodes_;
-  std::unique_ptr<LongBlocks> pieces_;
+  Carried steps_;     // what is run at once
+  Carried straight_;  // all messages at once; neither: MPI's collective
 };
 
 // Memory of the ranks of a node by turns: each writes its own, and when all have, everyone reads what it needs where it lies.

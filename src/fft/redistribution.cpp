@@ -97,21 +97,21 @@ Redistribution::Redistribution(MPI_Comm comm, const std::vector<Box>& from, cons
       out_(bytes_of(from_, element_bytes), std::nothrow),
       in_(bytes_of(into_, element_bytes), std::nothrow) {
   const auto blocks_of = [&](const std::vector<Part>& parts) {
-    std::vector<LongBlock> blocks;
-    for (std::size_t peer = 0; peer < parts.size(); ++peer) {
-      const std::size_t bytes = bytes_of(parts[peer].box, element_bytes);
-      if (bytes > 0) blocks.push_back({static_cast<int>(peer), parts[peer].offset, bytes});
+    BlocksOfRanks blocks;
+    for (const Part& part : parts) {
+      blocks.offsets.push_back(part.offset);
+      blocks.sizes.push_back(bytes_of(part.box, element_bytes));
     }
     return blocks;
   };
-  const std::vector<LongBlock> sends = blocks_of(sends_);
-  for (const LongBlock& block : sends) {
-    if (block.peer == rank_of(comm)) continue;
+  const BlocksOfRanks sends = blocks_of(sends_);
+  for (std::size_t peer = 0; peer < sends.sizes.size(); ++peer) {
+    if (sends.sizes[peer] == 0 || static_cast<int>(peer) == rank_of(comm)) continue;
     ++messages_;
-    message_bytes_ += block.bytes;
+    message_bytes_ += sends.sizes[peer];
   }
-  blocks_.emplace(comm, sends, blocks_of(receives_), out_.as<std::byte>(), in_.as<std::byte>(),
-                  piece_bytes > 0 ? piece_bytes : LongBlocks::usual_piece_bytes);
+  const Way way{.piece_bytes = piece_bytes > 0 ? piece_bytes : Way::usual_piece_bytes};
+  blocks_.emplace(comm, way, sends, blocks_of(receives_), out_.as<std::byte>(), in_.as<std::byte>());
 }
 
 template <class Byte, class Copy>

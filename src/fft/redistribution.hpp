@@ -52,7 +52,7 @@ class Redistribution {
   std::vector<Part> sends_, receives_;
   Buffer out_, in_;
   std::size_t messages_ = 0, message_bytes_ = 0;
-  std::optional<LongBlocks> blocks_;
+  std::optional<BlockExchange> blocks_;
 };
 
 }  // namespace rankwise

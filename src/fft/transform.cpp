@@ -122,8 +122,8 @@ Box Fft3d<Real>::output_box() const {
 
 template <typename Real>
 std::size_t Fft3d<Real>::memory_bytes() const {
-  return array_.bytes() + work_.bytes() + late_.bytes() + panel_.bytes() + node_memory_.packed.size() +
-         node_memory_.gathered.size() + (row_turns_ ? row_turns_->bytes() : 0) + (column_turns_ ? column_turns_->bytes() : 0);
+  return array_.bytes() + work_.bytes() + late_.bytes() + panel_.bytes() + passing_.bytes() +
+         (row_turns_ ? row_turns_->bytes() : 0) + (column_turns_ ? column_turns_->bytes() : 0);
 }
 
 // Exchanges that are under way get on.

@@ -242,7 +242,7 @@ class Fft3d {
   Planned planes_, middle_, first_;
   Planned apart_;                                          // planes from one memory into another, where these are shared
   std::unique_ptr<SharedTurns> row_turns_, column_turns_;  // in place of messages
-  NodeMemory node_memory_;
+  PassingMemory passing_;
   std::array<Exchanges, 2> exchanges_;  // of FftSpec::fields and of last_fields
   PhaseTimes phases_;
   std::size_t share_bytes_ = 0;  // 0: all of it

@@ -216,7 +216,7 @@ Share Fft3d<Real>::chunk_of(Index planes, Index plane, Index chunk) const {
 // The first rank has the most of everything, so that its largest blocks say it for all.
 template <typename Real>
 Way Fft3d<Real>::way() {
-  Way way{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node, &node_memory_};
+  Way way{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node, &passing_};
   const Decomposition& d = spec_.decomposition;
   constexpr auto most = static_cast<double>(std::numeric_limits<int>::max());
   const Box natural = d.natural(0);
@@ -226,7 +226,7 @@ Way Fft3d<Real>::way() {
   const bool is_counted = spec_.method == TransposeMethod::alltoall
                               ? static_cast<double>(spec_.fields * d.local_values(0)) <= most
                               : std::max(row, column) * static_cast<double>(sizeof(Value)) <= most;
-  if (!is_counted && way.piece_bytes == 0) way.piece_bytes = LongBlocks::usual_piece_bytes;
+  if (!is_counted && way.piece_bytes == 0) way.piece_bytes = Way::usual_piece_bytes;
   return way;
 }
 
