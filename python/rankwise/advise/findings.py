@@ -10,36 +10,26 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankwise.advise.evidence import Evidence
-from rankwise.engines.step import least_time_s, program_pricer, traffic_pricer
+from rankwise.engines.step import Priced, least_time_s, program_pricer, traffic_pricer
 from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.levels import between
 from rankwise.mapping.mapper import LEAST_GAIN, Mappings, MapResult, StepTime, hardly_better, quicker
-from rankwise.mapping.traffic import OBSERVED, Search, place_traffic, unchosen
-from rankwise.observe.phases import PhasedStep
+from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic, unchosen
+from rankwise.observe.phases import PhasedStep, first_events
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_time, format_volume
 from rankwise.workloads.base import Program
 
 if TYPE_CHECKING:
-    from rankwise.engines.step import Priced
-    from rankwise.mapping.traffic import Pricer
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from rankwise.mapping.traffic import Traffic
-from rankwise.observe.phases import first_events
-from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
-
-if TYPE_CHECKING:
-    from rankwise.advise.evidence import Evidence
-    from rankwise.mapping.traffic import Nodes
+    from rankwise.mapping.traffic import Nodes, Pricer
 
 _APART = 0.1  # of a step's computing, or
 _APART_OF_STEP = 0.02  # of its time, which between two phases is work, not packing

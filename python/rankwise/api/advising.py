@@ -13,6 +13,7 @@ from rankwise.api.questions import writable
 from rankwise.api.results import TRUST, Result
 from rankwise.blocks import Block, Lines, Sentence, labelled
 from rankwise.errors import InputError
+from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
 from rankwise.records import key, record
 from rankwise.units import format_count, format_number, format_percent, format_time, format_volume
@@ -222,7 +223,6 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
     from rankwise.mapping import hardly_better
     from rankwise.mapping.reading import read_mapping
     from rankwise.mapping.traffic import BLOCKED, OBSERVED, Search, place_traffic
-    from rankwise.progress import meter, tell
     from rankwise.trial.session import Trial, Way
 
     if not 2 <= asked.pairs <= 1000:

@@ -10,8 +10,11 @@ from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import TRUST, Plot, Result, TimelinePlot, plotted, sentence
 from rankwise.api.rows import choice_blocks, line, notes_of, row_table, validation_blocks
 from rankwise.blocks import Block, Sentence
-from rankwise.decide.choice import MOST_BYTES, Choice, Question
-from rankwise.decide.ranking import Ranking, conclusion
+from rankwise.decide.choice import MOST_BYTES, Choice, Chooser, Question, steps_of
+from rankwise.decide.ranking import Ranking, conclusion, rank, require_one_question
+from rankwise.engines.model import Model
+from rankwise.engines.placement import profile_placement
+from rankwise.engines.under_way import under_way
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.progress import tell
@@ -21,10 +24,9 @@ from rankwise.units import format_size, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Aside, Row, Site, Workload, require_known
 from rankwise.workloads.comparison import Validation
-from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeOptions, make_grid, names
+from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, ExchangeOptions, make_grid, names
 
 if TYPE_CHECKING:
-    from rankwise.decide.choice import Chooser
     from rankwise.observe.timeline import Timeline
 
 
@@ -111,7 +113,6 @@ class Validated(Result):
     def plot(self) -> Plot:
         """Draw prediction beside measurement, of the first kind of exchange."""
         from rankwise.report.exchanges import exchange_groups, exchange_picture
-        from rankwise.workloads.exchange import ExchangeCase
 
         if not all(isinstance(comparison.case, ExchangeCase) for comparison in self.validation.comparisons):
             return super().plot()
@@ -203,7 +204,6 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
     ``measure`` returned. Raises InputError where the profile lacks what is needed.
     """
     from rankwise.engines.ledger import Where, keep_rows, machine_of
-    from rankwise.engines.placement import profile_placement
     from rankwise.engines.session import predict_rows
 
     workload = workload_of(pattern)
@@ -215,7 +215,6 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
     keep_rows("predict", machine_of(machine), rows, where)
 
     def trace(row: Row) -> Timeline:
-        from rankwise.engines.model import Model
         from rankwise.engines.timelines import predicted
 
         return predicted(Model(machine, ranks.link_model, ranks.loaded), row.case, placement.of(row.case))
@@ -307,12 +306,8 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
     Of an Exchange one size and one cutoff; what is not named of it is free: all algorithms and ways of sending. Raises
     InputError.
     """
-    from rankwise.decide.choice import Chooser, steps_of
     from rankwise.decide.fft_plans import tried_plans
-    from rankwise.decide.ranking import rank, require_one_question
-    from rankwise.engines.placement import profile_placement
     from rankwise.engines.session import predict_rows
-    from rankwise.engines.under_way import under_way
 
     if isinstance(pattern, ExchangeOptions):
         question = question_of(pattern.left(**CHOOSING))

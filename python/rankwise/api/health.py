@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict
 
@@ -11,6 +12,7 @@ from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Lines, Sentence, Table
 from rankwise.errors import InputError
 from rankwise.files import require_output
+from rankwise.machine.hosts import parse_hosts
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
 from rankwise.records import computed, key, record
@@ -176,7 +178,6 @@ def health(asked: Watch, by: Judging) -> Health:
     from rankwise.launch import find_mpi
     from rankwise.launch.allocation import allocated_hosts
     from rankwise.machine.discover import discover
-    from rankwise.machine.hosts import parse_hosts
     from rankwise.machine.record import machine_record
     from rankwise.machine.snapshot import cpu_quota
     from rankwise.measure.places import find_places
@@ -243,8 +244,6 @@ def _keep(history: Path, session: Session, rules: Rules) -> list[Session]:
 
 
 def _in_brief(session: Session) -> SessionInBrief:
-    from math import exp
-
     return {
         "at": session.at, "verdict": session.verdict, "over": list(session.over), "accepted": bool(session.accepted),
         "launches": len(session.launches), "value": {figure: exp(log) for figure, log in session.value.items()},

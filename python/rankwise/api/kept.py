@@ -11,6 +11,7 @@ from rankwise import cache
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.errors import InputError
+from rankwise.progress import tell
 from rankwise.records import computed, key, record, told
 from rankwise.units import format_size, format_volume
 
@@ -62,7 +63,6 @@ def _size(group: str) -> str:
 def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mode", "size", "machine")) -> Ledger:
     """Read a ledger (None: what RANKWISE_LEDGER names) and group what it holds. Raises InputError."""
     from rankwise.engines.ledger import BY, FILE, held, read
-    from rankwise.progress import tell
 
     named = path or os.environ.get(FILE)
     if not named:

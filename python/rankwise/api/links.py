@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankwise.blocks import Block, Column, Sentence, Table
+from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
 from rankwise.machine.figures import LinkFigures, figures_of
-from rankwise.machine.link import LOOK_UPS
-from rankwise.machine.profile import VARIANTS
+from rankwise.machine.link import LOOK_UPS, Curve, LinkModel, Parameter, Segment
+from rankwise.machine.packing import Packing
+from rankwise.machine.profile import VARIANTS, Link, Profile
 from rankwise.machine.shared import Resource, Shared
+from rankwise.records import Interval
 from rankwise.units import (
     format_bandwidth,
     format_ends,
@@ -20,13 +23,6 @@ from rankwise.units import (
     format_size,
     format_time,
 )
-
-if TYPE_CHECKING:
-    from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
-    from rankwise.machine.link import Curve, LinkModel, Parameter, Segment
-    from rankwise.machine.packing import Packing
-    from rankwise.machine.profile import Link, Profile
-    from rankwise.records import Interval
 
 _OFF_SCALE = 0.1  # by so much an overlap may lie outside of 0 to 1 and still be one
 _RESOURCES = {

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankwise.blocks import Block, Column, Sentence, Table
-from rankwise.mapping import alike, best_of, hardly_better, quicker
-from rankwise.mapping.levels import between
-from rankwise.mapping.mapper import LEAST_GAIN
+from rankwise.mapping import Mappings, MapResult, alike, best_of, hardly_better, quicker
+from rankwise.mapping.levels import Above, between
+from rankwise.mapping.mapper import LEAST_GAIN, StepTime
 from rankwise.units import format_bandwidth, format_count, format_percent, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
-    from rankwise.mapping import Mappings, MapResult
     from rankwise.mapping.dims import GridChoice, GridChoices
-    from rankwise.mapping.levels import Above
-    from rankwise.mapping.mapper import StepTime
     from rankwise.mapping.traffic import Traffic
 
 

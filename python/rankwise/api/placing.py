@@ -14,6 +14,7 @@ from rankwise.api.questions import make_system_asked
 from rankwise.api.results import TRUST, Plot, Result
 from rankwise.blocks import Block
 from rankwise.errors import InputError, RankwiseError
+from rankwise.machine.hosts import parse_hosts
 from rankwise.progress import meter
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
@@ -303,7 +304,6 @@ class _Grid:
 
 
 def _grid_of(asked: Placing) -> _Grid:
-    from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping.formats import default_hosts
 
     if asked.slots is None:
@@ -480,7 +480,6 @@ def nodes_asked(
 
     Raises InputError.
     """
-    from rankwise.machine.hosts import parse_hosts
     from rankwise.mapping.formats import default_hosts
     from rankwise.mapping.slots import node_sizes_of
 

@@ -11,6 +11,9 @@ from rankwise.api.questions import LinkClass, Statistic, writable
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import Block, Sentence, labelled
 from rankwise.errors import InputError
+from rankwise.machine.figures import figures_of
+from rankwise.machine.hosts import parse_hosts
+from rankwise.machine.packing import Packing
 from rankwise.machine.profile import LINK_CLASSES, Profile, open_profile
 from rankwise.questions import Options, option
 from rankwise.records import key, record
@@ -71,16 +74,12 @@ class Machine(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """The one latency and the one bandwidth of each link class, and how many samples they come from."""
-        from rankwise.machine.figures import figures_of
-
         links = {name: self.profile.links[name] for name in LINK_CLASSES if name in self.profile.links}
         found = figures_of(links)
         return [{"link": name, **figures.to_dict(), "samples": figures.samples} for name, figures in found.items()]
 
     @property
     def conclusion(self) -> str:
-        from rankwise.machine.figures import figures_of
-
         told = [
             f"{name} {format_time(figures.latency_s)}, {format_bandwidth(figures.bandwidth_bytes_per_s)}"
             for name, figures in figures_of(self.profile.links).items()
@@ -154,7 +153,6 @@ class Added(Result):
 
     def blocks(self) -> Iterator[Block]:
         from rankwise.api.links import packing_table, rate_blocks
-        from rankwise.machine.packing import Packing
 
         if isinstance(self.found, Packing):
             yield packing_table(self.found)
@@ -273,8 +271,6 @@ def measure(asked: Campaign | None = None) -> Result:
 
         seconds = 300.0 if asked.seconds is None else asked.seconds
         return measured(Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume))
-    from rankwise.machine.hosts import parse_hosts
-
     wanted = Measurement(
         sizes=tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else None,
         launches=asked.launches,

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any
 from rankwise.api.results import Result
 from rankwise.api.rows import line, notes_of, row_table
 from rankwise.blocks import Block, Column, Sentence, Table, labelled
-from rankwise.engines.project import sensitivity_labels
+from rankwise.engines.project import FftAnswer, Matched, Varied, sensitivity_labels
 from rankwise.machine.description import QUANTITIES, format_quantity
 from rankwise.models import fft3d
+from rankwise.models.uncertain import Range
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers.czechowski2012 import show_cell, show_slip
 from rankwise.units import format_ends, format_interval, format_number, format_time
 from rankwise.workloads.exchange import WORKLOAD
 
 if TYPE_CHECKING:
-    from rankwise.engines.project import FftAnswer, Matched, Varied
     from rankwise.engines.project_halo import ProjectedStencil
-    from rankwise.models.uncertain import Range
 
     _Trend = tuple[table1.Trend, str]  # and a design
 

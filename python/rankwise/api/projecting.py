@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import Block, Sentence, Table, labelled
 from rankwise.errors import InputError
+from rankwise.models.halo import HaloCode
+from rankwise.models.uncertain import Range
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_size, format_time, parse_ints, parse_shape
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from rankwise.engines.project import FftAnswer, FftQuestion, Matched, Sensitivity, Varied
     from rankwise.engines.project_halo import ProjectedStencil
     from rankwise.machine.description import Description
-    from rankwise.models.uncertain import Range
     from rankwise.workloads.exchange import ExchangeCase
 
 
@@ -61,7 +62,6 @@ def constant_of(machine: Description, reading: str | None, given: str | None) ->
     """The A of Eq. 2: the given one; of a machine that was built since 2020 the
     range that published runs imply; None: the paper's."""
     from rankwise.models import fft3d
-    from rankwise.models.uncertain import Range
 
     if given is not None:
         return _constant_range(given)
@@ -74,8 +74,6 @@ def constant_of(machine: Description, reading: str | None, given: str | None) ->
 
 
 def _constant_range(text: str, what: str = "--memory-constant") -> Range:
-    from rankwise.models.uncertain import Range
-
     try:
         ends = [float(part) for part in text.split(":")]
     except ValueError:
@@ -87,8 +85,6 @@ def _constant_range(text: str, what: str = "--memory-constant") -> Range:
 
 def count_range(text: str, what: str, least: int) -> Range:
     """Read a number or a range of numbers. Raises InputError."""
-    from rankwise.models.uncertain import Range
-
     match = re.fullmatch(r"\s*(\d{1,12})\s*(?::\s*(\d{1,12})\s*)?", text)
     if match is None:
         raise InputError(f"{what} '{text}' is not a number or a range: write it as 4096 or 1024:4096")
@@ -237,10 +233,7 @@ class ProjectedFft(Result):
     def plot(self) -> Plot:
         """Draw the time over the values that were varied, or how much each figure matters."""
         if self.varied:
-            found = [
-                (row.parameter, row.value, {name[:-2]: row.results[name].value for name in _TIMES})
-                for row in self.varied
-            ]
+            found = [(row.parameter, row.value, {name[:-2]: row.results[name].value for name in _TIMES}) for row in self.varied]
             return _varied_plot(found, self.title)
         return _tornado(self.answer.sensitivities, self.answer.parameters, self.answer.total_s.value, self.title)
 
@@ -351,7 +344,6 @@ def project_stencil(question: StencilCode, on: Described) -> Projected:
     """Project one step of a halo code, strong or weak scaling. Raises InputError."""
     from rankwise.engines import project_halo
     from rankwise.engines.beside import MachineTime
-    from rankwise.models.halo import HaloCode
 
     shape = parse_shape(question.cells, "--cells")
     if len(shape) > 3:

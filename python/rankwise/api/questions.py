@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankwise.errors import InputError
 from rankwise.files import require_output
+from rankwise.machine.hosts import parse_hosts
 from rankwise.questions import Options, option
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ class Nodes(Options):
         """Return where real ranks run; one rank a core, at least two. Raises InputError."""
         from rankwise.engines.run import Here
         from rankwise.launch.allocation import allocated_hosts
-        from rankwise.machine.hosts import parse_hosts
         from rankwise.workloads.base import Site
 
         named = parse_hosts(self.hosts) if self.hosts is not None else list(allocated_hosts())

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Literal
 from rankwise.api.questions import default_ranks, writable
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Sentence, Table
+from rankwise.files import write_json
 from rankwise.questions import Options, option
 from rankwise.records import key, record
 from rankwise.units import format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
-from rankwise.workloads.exchange import DEFAULT_RANKS, make_grid
+from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, make_grid
 
 if TYPE_CHECKING:
     from rankwise.decide.choice import Question
     from rankwise.decide.regret import Regret, Trial
-    from rankwise.workloads.exchange import ExchangeCase
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,6 @@ def regret_of(asked: Choices) -> Regretted:
     from rankwise.decide.regret import measure_regret, simulate_regret
     from rankwise.engines.ledger import keep_trials, machine_of
     from rankwise.engines.run import Here
-    from rankwise.files import write_json
     from rankwise.machine.profile import open_profile
 
     if asked.engine == "run":

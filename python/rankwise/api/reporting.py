@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.api.comparing import BeforeAfter, before_after
-from rankwise.api.questions import writable
+from rankwise.api.questions import default_ranks, writable
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.errors import InputError
+from rankwise.files import require_folder, write_json, write_whole
 from rankwise.progress import tell
 from rankwise.questions import Options, option
 from rankwise.records import computed, key, record
@@ -85,8 +86,6 @@ class History(BeforeAfter):
 
 def report(asked: Sources = Sources()) -> Report | History:
     """Write one HTML file with pictures; sections without figures name the command that makes them. Raises InputError."""
-    from rankwise.files import write_whole
-
     if asked.profiles:
         if any(path is not None for path in (asked.profile, asked.validation, asked.mapping)):
             raise InputError("profiles side by side take no --profile, --validation or --mapping: leave these out")
@@ -116,7 +115,6 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
 
 def _written(profile_file: Path | None, validation_file: Path | None, mapping_file: Path | None, output: Path) -> Report:
     """Write the page of the files that there are. Raises InputError."""
-    from rankwise.files import write_whole
     from rankwise.machine.profile import open_profile
     from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.report.links import launches_of
@@ -199,10 +197,8 @@ def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
     Profile, samples and page go into ``folder``, which is there. Raises RankwiseError and its kinds.
     """
     from rankwise.api.examining import examine_here
-    from rankwise.api.questions import default_ranks
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
-    from rankwise.files import require_folder, write_json
     from rankwise.mapping import map_grid
     from rankwise.measure.session import Measurement, measure_machine
     from rankwise.workloads.base import Site
@@ -286,7 +282,6 @@ def _told_apart(heads: Sequence[str]) -> list[str]:
 
 def reproduce(paper: str, asked: Redoing = Redoing()) -> Reproduced:
     """Redo a paper: czechowski2012, hunold2020, wagner2024 or werner2023. Raises InputError, RankwiseError and its kinds."""
-    from rankwise.files import require_folder
     from rankwise.papers import paper_named
 
     of = paper_named(paper)

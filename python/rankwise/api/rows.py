@@ -9,10 +9,10 @@ from rankwise.api.results import sentence
 from rankwise.blocks import Block, Column, Sentence, Table, labelled, line_table
 from rankwise.decide.ranking import meet, times_as_long
 from rankwise.units import format_interval, format_percent, format_size, format_time, format_volume
+from rankwise.workloads.base import Row, Workload
 
 if TYPE_CHECKING:
     from rankwise.decide.choice import Candidate, Choice, Crossover
-    from rankwise.workloads.base import Row, Workload
     from rankwise.workloads.comparison import Paired, Validation
 
     _Ways = tuple[list[str], Candidate]  # ways of sending that take as long, and the first of them

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
+from rankwise import _core
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Lines
 from rankwise.errors import InputError
@@ -16,8 +17,6 @@ from rankwise.workloads.base import Site
 from rankwise.workloads.exchange import WORKLOAD, ExchangeCase, ExchangeOptions, names
 
 if TYPE_CHECKING:
-    from rankwise import _core
-
     Part = Sequence[Sequence[_core.Operation]]  # the operations of each step
 
 DEFAULTS = {"mode": "isend", "dims": "1x8", "cutoff": "1"}  # of a question about schedules

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import Block, Lines, Sentence
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError, InterruptedWorkError
+from rankwise.machine.hosts import parse_hosts
+from rankwise.progress import meter
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_size, format_time, parse_sizes
@@ -98,9 +100,7 @@ def campaign_of(asked: Streams) -> AllPairs:
     """Measure all pairs of nodes. Raises InputError, InterruptedWorkError."""
     from rankwise.launch import find_mpi
     from rankwise.launch.allocation import allocated_hosts
-    from rankwise.machine.hosts import parse_hosts
     from rankwise.measure.all_pairs import DEFAULT_SIZES, measure_all_pairs
-    from rankwise.progress import meter
 
     hosts = tuple(parse_hosts(asked.hosts)) if asked.hosts else allocated_hosts()
     if len(hosts) < 2:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from rankwise.api.health import Judging, Kept, Watch
-from rankwise.api.streams import Streams
+from rankwise.api.health import Health, Judging, Kept, Watch, added, health, shown
+from rankwise.api.streams import Streams, slow_nodes
 from rankwise.cli.base import Json, group, print_json, show, tell, verb, writable
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, exit_code
-
-if TYPE_CHECKING:
-    from rankwise.api.health import Health
+from rankwise.files import write_whole
 
 
 @verb(
@@ -61,8 +59,6 @@ def doctor(
 
 def _doctor_nodes(asked: Streams, present: Path | None, plot: Path | None, as_json: bool) -> int:
     """Name slow nodes, directions and pairs, measured now or (``present``) kept in a file; return the exit code."""
-    from rankwise.api.streams import slow_nodes
-
     if plot is not None and plot.suffix not in (".svg", ".html"):
         raise InputError(f"--plot {plot} is no picture that can be drawn: give it the ending .svg or .html")
     found = slow_nodes(asked, present)
@@ -103,8 +99,6 @@ def run(
     Exit 0 as usual, 3 slower in two sessions half an hour apart, 5 unclear (too few sessions, or a slow-down could not have
     been seen), 6 unusable (the machine was disturbed). Other verbs: show, accept, add; each has its --help.
     """
-    from rankwise.api.health import health
-
     found = health(asked, by)
     _show(found, page, prometheus, as_json)
     return exit_code(found.last.verdict, strict)
@@ -123,8 +117,6 @@ def add(
 
     Profiles and sessions of 'rankwise health' are different statistics: they are never compared with each other.
     """
-    from rankwise.api.health import added
-
     found = added(profile, by)
     _show(found, page, prometheus, as_json)
     return exit_code(found.last.verdict, strict)
@@ -133,8 +125,6 @@ def add(
 @verb("show", "rankwise health show --page health.html", under=health_verbs)
 def show_trend(by: Judging, page: Page = None, prometheus: Prometheus = None, as_json: Json = False) -> None:
     """Show the trend of the machine named, or of the newest session's, and when a figure changed for good."""
-    from rankwise.api.health import shown
-
     _show(shown(by.known(), by, trend=True), page, prometheus, as_json)
 
 
@@ -155,8 +145,6 @@ def accept(of: Kept, as_json: Json = False) -> None:
 
 def _show(found: Health, page: Path | None, prometheus: Path | None, as_json: bool) -> None:
     """Say how the last session compares, and write what was asked for beside."""
-    from rankwise.files import write_whole
-
     if page is not None:
         write_whole(page, found.page())
     if prometheus is not None:

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from rankwise.api.profiles import Campaign, Fitting, Tables
+from rankwise.api import profiles
+from rankwise.api.profiles import Campaign, Fitting, Tables, import_tables, load
 from rankwise.cli.base import Json, group, show, tell, verb, writable
 from rankwise.errors import exit_code
+from rankwise.files import write_whole
 
 
 @verb(
@@ -28,9 +30,7 @@ def measure(asked: Campaign, as_json: Json = False) -> None:
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
     with --resume. What is no ping-pong is added to the profile that is there.
     """
-    from rankwise.api.profiles import measure as ask
-
-    show(ask(asked), as_json)
+    show(profiles.measure(asked), as_json)
 
 
 @verb("fit", "rankwise fit machine.samples.jsonl --statistic smallest-20 -o machine.json")
@@ -40,9 +40,7 @@ def fit(asked: Fitting, as_json: Json = False) -> None:
     Everything is recomputed from the samples: of each kind of campaign in the file the newest is taken. With auto the table
     itself predicts, joined smoothly, unless a model does better on ranges of sizes that it has not seen.
     """
-    from rankwise.api.profiles import fit as ask
-
-    found = ask(asked)
+    found = profiles.fit(asked)
     for line in found.profile.warnings:
         tell(f"warning: {line}")
     tell(f"profile {found.path}: {found.profile.trust.line()}")
@@ -60,8 +58,6 @@ def show_profile(
 ) -> None:
     """Show what a profile knows: the latency (of the smallest message) and
     bandwidth (size / time of the largest) of each link class."""
-    from rankwise.api.profiles import load
-
     found = load(path)
     show(found, as_json, found.blocks(models=everything))
 
@@ -82,8 +78,6 @@ def import_files(asked: Tables, as_json: Json = False) -> None:
     device, IMB PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi, sendrecv_perf, alltoall_perf and
     all_gather_perf of nccl-tests.
     """
-    from rankwise.api.profiles import import_tables
-
     found = import_tables(asked)
     for warning in found.warnings:
         tell(f"warning: {warning}")
@@ -134,9 +128,6 @@ def export(
 ) -> None:
     """Write a profile for other programs: all tables as CSV, a link like
     osu_latency's output or as SimGrid platform, gauges."""
-    from rankwise.api.profiles import load
-    from rankwise.files import write_whole
-
     text = load(path).export(form, link)
     if output is None:
         print(text, end="")

@@ -8,6 +8,7 @@ import typer
 
 from rankwise.cli.base import Json, group, print_json, show, verb
 from rankwise.errors import EXIT_FAILURE
+from rankwise.machine import derived
 
 machines_verbs = group("machines", "Machine descriptions with the source of each figure.")
 
@@ -65,6 +66,4 @@ def check(
 @verb("schema", "rankwise machines schema > machine.schema.json", under=machines_verbs)
 def schema() -> None:
     """Print the JSON schema of machine files (for editors, read as TOML)."""
-    from rankwise.machine import derived
-
     print_json(derived.schema())

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.api.placing import Placing
+from rankwise.api import placing
+from rankwise.api.placing import Mapped, Placing
 from rankwise.cli.base import Json, show, tell, verb, writable
 from rankwise.errors import InputError, InterruptedWorkError
+from rankwise.files import write_json, write_whole
 
 if TYPE_CHECKING:
-    from rankwise.api.placing import Mapped
     from rankwise.mapping.slots import Slots
 
 
@@ -49,15 +50,13 @@ def map_ranks(
     J_sum counts all stencil messages between nodes, J_max those of the busiest node. With --profile or --machine the mapping
     is recommended whose messages, all sent at once, take least time there.
     """
-    from rankwise.api.placing import map as ask
-    from rankwise.files import write_json, write_whole
     from rankwise.mapping.formats import require_format
 
     if file_format is not None:
         if as_json:
             raise InputError("--format prints the mapping and --json the scores: give one of them")
         require_format(file_format)
-    found = ask(asked, asked.with_mapping or file_format is not None or plot is not None)
+    found = placing.map(asked, asked.with_mapping or file_format is not None or plot is not None)
     if found.room is not None:
         _tell_left_out(found.room)
     if output is not None:

@@ -10,9 +10,13 @@ from typing import Annotated
 
 import typer
 
+from rankwise import _core
+from rankwise.api import advising
 from rankwise.api.advising import Target, Trying
 from rankwise.cli.base import Json, group, show, tell, verb, writable
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError
+from rankwise.files import write_whole
+from rankwise.units import parse_seconds
 
 observe_verbs = group("observe", "Who sends what to whom in a program as it is: record it, look at it.", default="run")
 
@@ -89,7 +93,6 @@ def export(
     ] = None,
 ) -> None:
     """Write a record in another program's format."""
-    from rankwise.files import write_whole
     from rankwise.observe.record import read_record
     from rankwise.observe.timeline import FORMATS, exported
 
@@ -126,10 +129,7 @@ def advise(
     Placement is looked at first, as it needs no change of the program; then ranks that make others wait, and other ways of
     sending. "Nothing to gain" is an answer.
     """
-    from rankwise.api.advising import advise as ask
-    from rankwise.files import write_whole
-
-    found = ask(what, target, output)
+    found = advising.advise(what, target, output)
     if isinstance(found, int):
         return found
     if html is not None:
@@ -158,9 +158,7 @@ def try_placements(
     that at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the
     same words, and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
     """
-    from rankwise.api.advising import try_placements
-
-    show(try_placements(observed, command, asked), as_json)
+    show(advising.try_placements(observed, command, asked), as_json)
 
 
 @verb(
@@ -209,9 +207,7 @@ def preload(
     what was done, or why nothing. The exit code is the program's; with --check 0 for safe, 3 for unsafe, 5 where the runs do
     not show it.
     """
-    from rankwise import _core
     from rankwise.launch.preload import NEIGHBOR_MODES, preload_environment, require_fit
-    from rankwise.units import parse_seconds
 
     known = [algorithm.name for algorithm in _core.mapping_algorithms()]
     if mapping is not None and mapping not in known:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from rankwise.api.projecting import Described, FftProjection, StencilCode
+from rankwise.api import projecting
+from rankwise.api.projecting import Described, FftProjection, Projected, StencilCode
+from rankwise.api.results import Result
 from rankwise.cli.base import Json, flattened, group, print_json, show, tell, verb, writable
 from rankwise.errors import InputError
 from rankwise.workloads.exchange import ExchangeOptions
-
-if TYPE_CHECKING:
-    from rankwise.api.projecting import Projected
-    from rankwise.api.results import Result
 
 project_verbs = group("project", "Machines that do not exist yet, or that you cannot use: what they would do.")
 
@@ -57,10 +55,8 @@ def project_fft3d(question: FftProjection, on: Described, plot: Plot = None, as_
 
     n³ points on all nodes, by the model of czechowski2012. Where a parameter is a range, so is the answer.
     """
-    from rankwise.api.projecting import project_fft3d
-
     _check_plot(plot)
-    found = project_fft3d(question, on)
+    found = projecting.project_fft3d(question, on)
     _write_plot(found, plot)
     if as_json:
         print_json(found.to_dict() | ({"plot": str(plot)} if plot else {}))
@@ -73,10 +69,8 @@ def project_exchange(question: ExchangeOptions, on: Described, plot: Plot = None
 
     A message takes the machine's latency, and its bytes over one link; ranks of a node share what it injects.
     """
-    from rankwise.api.projecting import project_exchange
-
     _check_plot(plot)
-    found = project_exchange(question, on)
+    found = projecting.project_exchange(question, on)
     _write_plot(found, plot)
     _show(found, as_json)
 
@@ -105,10 +99,8 @@ def project_stencil(question: StencilCode, on: Described, plot: Plot = None, as_
 
     One block a node, periodic, as near to a cube as the nodes allow. The defaults are a 7-point stencil on doubles.
     """
-    from rankwise.api.projecting import project_stencil
-
     _check_plot(plot)
-    found = project_stencil(question, on)
+    found = projecting.project_stencil(question, on)
     _write_plot(found, plot)
     _show(found, as_json)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rankwise.api import reporting
 from rankwise.api.reporting import Redoing, Sources
 from rankwise.cli.base import Json, group, show, tell, verb
 from rankwise.papers import PAPERS, Paper
@@ -29,9 +30,7 @@ def quick(
     Under a minute on two cores. Every step is a verb of its own: doctor, measure, profile show, predict, run and
     validate exchange, map, report.
     """
-    from rankwise.api.reporting import quick as ask
-
-    show(ask(directory, seconds), as_json)
+    show(reporting.quick(directory, seconds), as_json)
 
 
 @verb(
@@ -46,9 +45,7 @@ def report(asked: Sources, as_json: Json = False) -> None:
 
     Sections without figures name the command that makes them.
     """
-    from rankwise.api.reporting import report as ask
-
-    show(ask(asked), as_json)
+    show(reporting.report(asked), as_json)
 
 
 reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside ours.")
@@ -56,9 +53,7 @@ reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside
 
 def _register(paper: Paper) -> None:
     def reproduce(asked: Redoing, as_json: Json = False) -> None:
-        from rankwise.api.reporting import reproduce
-
-        found = reproduce(paper.name, asked)
+        found = reporting.reproduce(paper.name, asked)
         show(found, as_json)
         if as_json:
             return

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.api.schedules import DEFAULTS, PROVED
+from rankwise.api.schedules import DEFAULTS, PROVED, prove, schedule
 from rankwise.cli.base import Json, flattened, group, show, tell, verb
 from rankwise.errors import EXIT_FAILURE
 from rankwise.workloads.exchange import ExchangeOptions
@@ -27,8 +27,6 @@ def show_schedule(
     Offsets say which blocks travel, seen from the rank; after [n] stands for an operation that waits for the n-th of
     its step.
     """
-    from rankwise.api.schedules import schedule
-
     show(schedule(asked, rank, ranks_per_node), as_json)
 
 
@@ -42,8 +40,6 @@ def check(asked: ExchangeOptions, ranks_per_node: RanksPerNode = None, as_json: 
 
     Exit code 1 when a schedule is wrong, with what is missing or who waits for whom.
     """
-    from rankwise.api.schedules import prove
-
     found = prove(asked, ranks_per_node)
     show(found, as_json)
     if found.wrong:

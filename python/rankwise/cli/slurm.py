@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from rankwise.blocks import Column, Table, terminal
 from rankwise.cli.base import Json, app, group, print_json, tell, verb
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
-from rankwise.slurm.script import FOLDER, Job
+from rankwise.slurm.script import FOLDER, Job, Work, job_script
 
 if TYPE_CHECKING:
-    from rankwise.slurm.script import Work
     from rankwise.slurm.states import JobState
 
 slurm_verbs = group("slurm", "Hand work to Slurm: readable job scripts, submission, states in words, results.")
@@ -41,7 +41,6 @@ def _register(name: str, example: str, submits: bool, about: str) -> None:
         as_json: Json = False,
     ) -> None:
         from rankwise.slurm.jobs import next_job, program, submit
-        from rankwise.slurm.script import job_script
 
         settings, folder = asked.settings(), asked.folder
         if work:
@@ -152,10 +151,6 @@ def _show(states: list[JobState], jobs: Mapping[str, Path | None], as_json: bool
 
 def _work(words: list[str]) -> Work:
     """Check a verb and its options as the command line would, without running it. Raises InputError."""
-    from typer.main import get_command
-
-    from rankwise.slurm.script import Work
-
     left = list(words)
     if left[0].startswith("-"):
         raise InputError(

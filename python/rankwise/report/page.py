@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any, Literal
 
 from rankwise.blocks import Column, Picture, Table, text_table
+from rankwise.engines.model import Model
+from rankwise.engines.placement import profile_placement
 from rankwise.errors import InputError
 from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Curve, LinkModel, Parameter, Point, Segment
@@ -238,8 +240,6 @@ def _exchange(inputs: Inputs) -> Section:
 
 def _round(inputs: Inputs) -> Section | None:
     """Show where the time of a round goes, by the model; None where the profile cannot tell."""
-    from rankwise.engines.model import Model
-    from rankwise.engines.placement import profile_placement
     from rankwise.engines.timelines import predicted
 
     profile, row = inputs.profile, headline(inputs.compared)
