@@ -21,6 +21,7 @@ from rankwise.api import (
     observing,
     placing,
     profiles,
+    project_blocks,
     projecting,
     regretting,
     reporting,
@@ -31,8 +32,9 @@ from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
 from rankwise.errors import InputError
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.packing import Packing
-from rankwise.papers import keys
+from rankwise.papers import PAPERS, paper_named
 from rankwise.record_schema import Schema, schema_of
+from rankwise.records import Record
 from rankwise.slurm.states import JobState
 from rankwise.trial.session import TriedRecord
 from rankwise.workloads.alltoall import AlltoallCase
@@ -134,14 +136,10 @@ PRINTED: dict[str, Any] = {
     "profile-import": profiles.Machine,
     "profile-show": profiles.Machine,
     "project-fft3d": projecting.ProjectedFft,
-    "project-table": keys.TrendTable,
+    "project-table": project_blocks.Trends,
     "quick": reporting.Quick,
     "report": reporting.Report,
     "report-profiles": reporting.History,
-    "reproduce-czechowski2012": keys.Czechowski2012,
-    "reproduce-hunold2020": keys.Hunold2020,
-    "reproduce-wagner2024": keys.Wagner2024,
-    "reproduce-werner2023": keys.Werner2023,
     "slurm-fetch": Files,
     "slurm-script": Script,
     "slurm-status": Jobs,
@@ -160,7 +158,8 @@ def names() -> list[str]:
     """Return the names of all schemas: the words of the verbs, joined."""
     by_workload = [f"{verb}-{workload}" for verb in ("predict", "run", "simulate", "validate") for workload in WORKLOADS]
     chosen = [f"choose-{workload}" for workload in WORKLOADS if workload not in ("exchange", "observed")]
-    return sorted([*PRINTED, *PROJECTED, *by_workload, *chosen])
+    redone = [f"reproduce-{paper.name}" for paper in PAPERS]
+    return sorted([*PRINTED, *PROJECTED, *by_workload, *chosen, *redone])
 
 
 def schema(name: str) -> Schema:
@@ -173,6 +172,8 @@ def schema(name: str) -> Schema:
         return schema_of(projecting.Projected, title, PROJECTED[name], "projected")
     if name in PRINTED:
         return schema_of(PRINTED[name], title, WORKLOADS["exchange"], "exchange")
+    if verb == "reproduce":
+        return schema_of(reporting.Reproduced, title, {Record: paper_named(workload).figures()})
     whole = {"choose": asking.Ranked, "validate": asking.Validated}.get(verb, asking.Times)
     return schema_of(whole, title, WORKLOADS[workload], workload)
 

@@ -195,7 +195,7 @@ class Headroom(Record):
     best_s: float | None = key("time of the best placement found", default=None)
     worst_s: float | None = key("time of the worst placement", default=None)
     floor_s: float | None = key("time that no placement falls below", default=None)
-    floor_s_by: str = key("how that is known", default="")
+    floor_s_by: str = key("how floor_s is known", default="")
     to_best_s: tuple[float, float, float] | None = key("from now to the best, and its 95 % interval", default=None)
     to_floor_s: tuple[float, float, float] | None = key("from now to the floor, and its 95 % interval", default=None)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from rankwise.machine.description import QUANTITIES, format_quantity
 from rankwise.models import fft3d
 from rankwise.models.uncertain import Range
 from rankwise.papers import czechowski2012_table1 as table1
-from rankwise.papers.czechowski2012 import show_cell, show_slip
+from rankwise.records import computed, key, record
 from rankwise.units import format_ends, format_interval, format_number, format_time
 from rankwise.workloads.exchange import WORKLOAD
 
@@ -196,53 +195,40 @@ def _percent(value: Range) -> str:
     return point + (f" ({format_number(100 * value.low)}–{format_number(100 * value.high)} %)" if value.wide else "")
 
 
-@dataclass(frozen=True)
+@record
 class Trends(Result):
     """Table 1 of czechowski2012 recomputed, and extrapolated to a year."""
 
-    year: float
-
-    def to_dict(self) -> dict[str, Any]:
-        cells = table1.cells()
-        return {
-            "paper": "czechowski2012",
-            "year": self.year,
-            "trends": [
-                {
-                    "key": trend.key,
-                    "symbol": trend.symbol,
-                    "meaning": trend.meaning,
-                    "unit": trend.unit,
-                    "doubling_years": trend.doubling.value,
-                    "ten_year_factor": trend.factor.value,
-                    "base": {design: first.value for design, (first, _) in trend.values.items()},
-                }
-                for trend in table1.TRENDS
-            ],
-            "cells": [cell.to_dict() for cell in cells],
-            "contradictions": [cell.to_dict() for cell in cells if cell.verdict == table1.CONTRADICTS],
-            "slips": table1.slips(),
-            "values": table1.table_at(self.year),
-        }
+    paper = computed("the paper's id", str, lambda _: "czechowski2012")
+    year: float = key("year that the table is extrapolated to")
+    trends = computed("by quantity, how it grows", Sequence[table1.Trend], lambda _: table1.TRENDS)
+    cells = computed("cells that follow from others, recomputed", Sequence[table1.Cell], lambda _: table1.cells())
+    contradictions = computed(
+        "those of the cells that contradict others",
+        Sequence[table1.Cell],
+        lambda _: [cell for cell in table1.cells() if cell.verdict == table1.CONTRADICTS],
+    )
+    slips = computed("figures that do not follow from each other", Sequence[table1.Slip], lambda _: table1.slips())
+    values = computed("all quantities in the year", Sequence[table1.Value], lambda of: table1.table_at(of.year))
 
     def blocks(self) -> Iterator[Block]:
-        cells = {(cell.key, cell.design, cell.column): cell for cell in table1.cells()}
-        factors = {cell.key: cell for cell in reversed(table1.cells()) if cell.column == "factor"}
-        values = {(row["key"], row["design"]): row["value"] for row in table1.table_at(self.year)}
+        cells = {(cell.name, cell.design, cell.column): cell for cell in table1.cells()}
+        factors = {cell.name: cell for cell in reversed(table1.cells()) if cell.column == "factor"}
+        values = {(row.name, row.design): row.value for row in table1.table_at(self.year)}
 
         def follows(of: _Trend) -> table1.Cell:
-            return cells[of[0].key, of[1], "2020"]
+            return cells[of[0].name, of[1], "2020"]
 
         columns: Sequence[Column[_Trend]] = (
             Column("figure", lambda of: f"{of[0].symbol}, {of[0].meaning}"),
             Column("design", lambda of: "" if of[1] == "both" else of[1]),
             Column("2010", lambda of: format_quantity(of[0].values[of[1]][0].value, of[0].unit)),
             Column("doubles in", lambda of: f"{of[0].doubling.text} years"),
-            Column("x in ten years", lambda of: f"{of[0].factor.text} ({factors[of[0].key].recomputed:.4g})"),
+            Column("x in ten years", lambda of: f"{of[0].factor.text} ({factors[of[0].name].recomputed:.4g})"),
             Column("2020 printed", lambda of: format_quantity(of[0].values[of[1]][1].value, of[0].unit)),
-            Column("2020 follows", follows, show_cell),
+            Column("2020 follows", lambda of: follows(of).follows),
             Column("verdict", lambda of: follows(of).verdict, lambda it: it.upper() if it == table1.CONTRADICTS else it),
-            Column(f"in {self.year:g}", lambda of: format_quantity(values[of[0].key, of[1]], of[0].unit)),
+            Column(f"in {self.year:g}", lambda of: format_quantity(values[of[0].name, of[1]], of[0].unit)),
         )
         rows = [(trend, design) for trend in table1.TRENDS for design in trend.values]
         yield Table(columns, rows, leave=("doubles in", "x in ten years"))
@@ -251,4 +237,4 @@ class Trends(Result):
         )
         yield Sentence("figures of the paper that do not follow from each other:")
         for slip in table1.slips():
-            yield Sentence(f"  {slip['what']}: printed {slip['printed']}, follows {show_slip(slip)} ({slip['rule']})")
+            yield Sentence(f"  {slip.what}: printed {slip.printed}, follows {slip.shown} ({slip.rule})")

@@ -15,7 +15,7 @@ from rankwise.errors import InputError
 from rankwise.files import require_folder, write_json, write_whole
 from rankwise.progress import tell
 from rankwise.questions import Options, option
-from rankwise.records import computed, key, record
+from rankwise.records import Record, computed, key, record
 from rankwise.units import format_percent
 
 if TYPE_CHECKING:
@@ -248,19 +248,14 @@ class Redoing(Options):
     )
 
 
-@dataclass(frozen=True)
+@record
 class Reproduced(Result):
     """What a paper says beside what we find: ``reproduction`` has all of it, ``files`` is what was written."""
 
     reproduction: Reproduction
-    files: list[Path]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.reproduction.record,
-            "answer": list(self.reproduction.answer),
-            "files": [str(path) for path in self.files],
-        }
+    figures = computed("", Record, lambda found: found.reproduction.figures, inline=True)
+    answer = computed("the answer in sentences", Sequence[str], lambda found: found.reproduction.answer)
+    files: list[Path] = key("files that were written")
 
     def records(self) -> list[dict[str, Any]]:
         """The rows of all tables, as they are shown."""

@@ -26,6 +26,8 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeVar
 
+from rankwise.records import Record
+
 Cell = str | float | int | bool | None
 Row = TypeVar("Row")
 
@@ -162,12 +164,11 @@ def text_table(heads: Sequence[str], rows: Iterable[Sequence[str]], **more: Any)
     return Table([Column(head, itemgetter(i), key=head) for i, head in enumerate(heads)], list(rows), **more)
 
 
-def records_table(
-    records: Sequence[Mapping[str, Any]], seen: Sequence[Column[Any]], items: Sequence[Any] | None = None, **more: Any
-) -> Table[Any]:
-    """Return a table that has whole records in a file, while readers see some columns of them (or of ``items``)."""
-    readers: Table[Any] = Table(seen, records if items is None else items)
-    return Table([Column(None, itemgetter(key), key=key) for key in records[0]], records, readers=readers, **more)
+def records_table(records: Sequence[Record], seen: Sequence[Column[Any]], **more: Any) -> Table[Any]:
+    """Return a table that has all keys of records in a file, while readers see some columns of them."""
+    written = [one.to_dict() for one in records]
+    columns = [Column(None, itemgetter(key), key=key) for key in written[0]]
+    return Table(columns, written, readers=Table(seen, records), **more)
 
 
 def line_table(lines: Sequence[Mapping[str, str]], **more: Any) -> Table[Mapping[str, str]]:

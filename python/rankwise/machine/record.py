@@ -46,9 +46,9 @@ class MpiRecord(Record):
 
     mpi: MpiFacts
     library_version = computed("version of the library", str, lambda of: short_version(of.mpi.library_version))
-    library_family = computed("mpich, openmpi or another", str, lambda of: of.mpi.library_family)
+    library_family = computed("of the library: mpich, openmpi or another", str, lambda of: of.mpi.library_family)
     launcher = computed("name of the launcher", str, lambda of: of.mpi.launcher_path.name if of.mpi.launcher_path else "")
-    launcher_family = computed("mpich, openmpi or another", str, lambda of: of.mpi.launcher_family)
+    launcher_family = computed("of the launcher: mpich, openmpi or another", str, lambda of: of.mpi.launcher_family)
     launcher_version = computed("version of the launcher", str, lambda of: short_version(of.mpi.launcher_version))
     origin = computed("wheel (installed by pip) or system", str, lambda of: of.mpi.origin)
 
@@ -69,10 +69,10 @@ class Hardware(Record):
     root: Path = Path("/")
     hostname = computed("name of the host", str, lambda of: of.topology.host)
     cpu_model = computed("model of the processor", str, lambda of: of.topology.cpu_model, optional=True)
-    sockets = computed("how many there are", int, lambda of: of.topology.socket_count, optional=True)
-    numa_nodes = computed("how many there are", int, lambda of: len(of.topology.numa_nodes), optional=True)
-    cores = computed("how many there are", int, lambda of: of.topology.core_count, optional=True)
-    hardware_threads = computed("how many there are", int, lambda of: len(of.topology.pus), optional=True)
+    sockets = computed("number of sockets", int, lambda of: of.topology.socket_count, optional=True)
+    numa_nodes = computed("number of NUMA nodes", int, lambda of: len(of.topology.numa_nodes), optional=True)
+    cores = computed("number of cores", int, lambda of: of.topology.core_count, optional=True)
+    hardware_threads = computed("number of hardware threads", int, lambda of: len(of.topology.pus), optional=True)
     allowed_hardware_threads = computed(
         "how many this process may use", int, lambda of: len(of.topology.allowed), optional=True
     )

@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rankwise.records import Record, key, record
+
 PAPER_A = 6.3
 # What published runs on Frontier imply (papers/fft_since_2012.py), and from which year on machines are taken to be alike.
 IMPLIED_A, IMPLIED_SINCE = (19.0, 23.0), 2020
@@ -114,15 +116,15 @@ class System:
     io_bus_bytes_per_s: float | None = None
 
 
-@dataclass(frozen=True)
-class Terms:
-    """The terms of the model in seconds; ``io_bus_s`` is None where no such bus is described."""
+@record
+class Terms(Record):
+    """The terms of the model."""
 
-    flops_s: float
-    memory_s: float
-    shuffle_s: float
-    io_bus_s: float | None
-    network_s: float
+    flops_s: float = key("time of the arithmetic, Eq. 1")
+    memory_s: float = key("time of the traffic with memory, Eq. 2")
+    shuffle_s: float = key("time of moving data within a node, Eq. 8")
+    io_bus_s: float | None = key("time on the bus to the accelerator, Eq. 9; null: no such bus is described")
+    network_s: float = key("time on the network, Eq. 3, 4 or 5")
 
     @property
     def compute_s(self) -> float:

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from rankwise.errors import InputError
+from rankwise.records import Record
 from rankwise.report.reproduction import Reproduction
 
 DATA = Path(__file__).with_name("data")
@@ -35,6 +36,11 @@ class Paper:
     simulated: str | None = None
     here: str | None = None
     takes_profiles: bool = False  # whether it sets profiles measured here beside the paper's tables
+
+    def figures(self) -> type[Record]:
+        """Return what its ``--json`` has beside the answer: the module's ``Figures``."""
+        found: type[Record] = import_module(self.module).Figures
+        return found
 
     def reproduce(self, profiles: Sequence[Path] = ()) -> Reproduction:
         """Redo it. Raises InputError when profiles are given that cannot be set beside it."""

@@ -6,6 +6,7 @@ Sections 5.2 and 5.3, what was measured, are in czechowski2012_measured.py.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from rankwise.blocks import Column, Picture, Table, records_table
@@ -15,15 +16,18 @@ from rankwise.papers import czechowski2012_measured as measured
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
 from rankwise.papers.czechowski2012_model import (
+    PUBLISHED,
     READINGS,
     Bar,
-    comparison,
+    Curve,
+    Published,
     exact_performance,
     figure5,
     figure6,
     figure6_statements,
     memory_of,
 )
+from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, NUMBER, SERIES, Chart, Spec, cursor, emphasised, field_of, log_axis, nearest, rows
 from rankwise.report.layers import Curves, kinds, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
@@ -32,44 +36,76 @@ from rankwise.units import format_percent
 _PARTS = ("T_net", "T_mem")
 
 
-def record() -> dict[str, Any]:
-    """Everything as JSON."""
-    rows = comparison()
-    return {
-        "paper": "czechowski2012",
-        "readings": {
-            fft3d.LITERAL: memory_of(fft3d.LITERAL, "gpu").label(),
-            fft3d.EFFECTIVE: "T_mem with X = {gpu} (GPU) and {cpu} (CPU) words a point, fitted to the paper's figures".format(
-                **fft3d.EFFECTIVE_X
-            ),
-        },
-        "predictions": [
-            {"prediction": number, "figures": [row for row in rows if row["prediction"] == number]} for number in (1, 2, 3)
-        ],
-        "figure5": {reading: [item.to_dict() for item in figure5(reading)] for reading in READINGS},
-        "figure6": {
-            reading: {
-                name: [{"year": year, "ratio": ratio} for year, ratio in curve] for name, curve in figure6(reading).items()
-            }
+@record
+class Prediction(Record):
+    """One of the predictions with its figures."""
+
+    prediction: int = key("number of the prediction")
+    figures = computed(
+        "its published figures beside ours", Sequence[Published],
+        lambda of: [row for row in PUBLISHED if row.prediction == of.prediction],
+    )  # fmt: skip
+
+
+@record
+class Ratio(Record):
+    """A point of Figure 6."""
+
+    year: int = key("year of the point")
+    ratio: float = key("T_mem / T_net in that year")
+
+
+def _readings() -> dict[str, str]:
+    words = "T_mem with X = {gpu} (GPU) and {cpu} (CPU) words a point, fitted to the paper's figures"
+    return {fft3d.LITERAL: memory_of(fft3d.LITERAL, "gpu").label(), fft3d.EFFECTIVE: words.format(**fft3d.EFFECTIVE_X)}
+
+
+@record
+class Table1(Record):
+    """Table 1, recomputed."""
+
+    cells = computed("cells that follow from others", Sequence[table1.Cell], lambda _: table1.cells())
+    slips = computed("figures that do not follow from each other", Sequence[table1.Slip], lambda _: table1.slips())
+
+
+@record
+class Figures(Record):
+    """The 3-D FFT at exascale, as predicted in 2012, redone."""
+
+    paper = computed("the paper's id", str, lambda _: "czechowski2012")
+    readings = computed("by reading of the memory term, what it is", Mapping[str, str], lambda _: _readings())
+    predictions = computed("Predictions 1 to 3", Sequence[Prediction], lambda _: [Prediction(number) for number in (1, 2, 3)])
+    figure5 = computed(
+        "Figure 5 by reading", Mapping[str, Sequence[Bar]], lambda _: {reading: list(figure5(reading)) for reading in READINGS}
+    )
+    figure6 = computed(
+        "Figure 6 by reading and network",
+        Mapping[str, Mapping[str, Sequence[Ratio]]],
+        lambda _: {
+            reading: {name: [Ratio(*point) for point in curve] for name, curve in figure6(reading).items()}
             for reading in READINGS
         },
-        "figure6_statements": figure6_statements(),
-        "exact_bisection_performance_flop_per_s": exact_performance(),
-        "table1": {"cells": [cell.to_dict() for cell in table1.cells()], "slips": table1.slips()},
-        "balance": balance.record(),
-        "measured": measured.record(),
-        "since": since.record(),
-    }
+    )
+    figure6_statements = computed("what the text says of Figure 6", Sequence[Curve], lambda _: figure6_statements())
+    exact_bisection_performance_flop_per_s = computed(
+        "performance of the GPU design by reading, with the exact bisection of its torus",
+        Mapping[str, float],
+        lambda _: exact_performance(),
+    )
+    table1 = computed("Table 1, recomputed", Table1, lambda _: Table1())
+    balance = computed("how balanced nodes are", balance.Balances, lambda _: balance.Balances())
+    measured = computed("what was measured in 2012", measured.Measured, lambda _: measured.Measured())
+    since = computed("what was built and run since", since.Since, lambda _: since.Since())  # fmt: skip
 
 
 def reproduce() -> Reproduction:
     """The whole reproduction, with its tables, pictures and words."""
-    rows, statements, cells = comparison(), figure6_statements(), table1.cells()
+    statements = figure6_statements()
     designs = [{"reading": reading, **item.to_dict()} for reading in READINGS for item in figure5(reading)]
     return Reproduction(
         paper="czechowski2012",
         title="The 3-D FFT at exascale, as predicted in 2012, redone",
-        answer=_answer(rows),
+        answer=_answer(),
         sections=[
             Section(
                 "predictions",
@@ -82,7 +118,7 @@ def reproduce() -> Reproduction:
                     "confirmation, and several formulas would fit as well.",
                     _exact_words(),
                 ],
-                [_comparison_table(rows)],
+                [_comparison_table()],
             ),
             Section(
                 "figure5",
@@ -115,20 +151,14 @@ def reproduce() -> Reproduction:
                     "room for it, and contradicts otherwise."
                 ],
                 [
-                    records_table(
-                        [cell.to_dict() for cell in cells],
-                        _CELLS,
-                        cells,
-                        name="table1",
-                        caption="Cells of Table 1 and what follows for them.",
-                    ),
+                    records_table(table1.cells(), _CELLS, name="table1", caption="Cells of Table 1 and what follows for them."),
                     records_table(table1.slips(), _SLIPS, name="slips", caption="Figures that do not follow from each other."),
                 ],
             ),
             measured.section(),
-            *since.sections(),
+            since.section(),
         ],
-        record=record(),
+        figures=Figures(),
         sources=[
             "K. Czechowski, C. Battaglino, C. McClanahan, K. Iyer, P.-K. Yeung, R. Vuduc: On the Communication Complexity "
             "of 3D FFTs and its Implications for Exascale, ICS 2012 (equations, Table 1, section 6).",
@@ -138,14 +168,14 @@ def reproduce() -> Reproduction:
     )
 
 
-def _answer(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    literal = sum(bool(row["literal_within_5_percent"]) for row in rows)
-    effective = sum(bool(row["paper_effective_within_5_percent"]) for row in rows)
-    neither = [row for row in rows if not row["literal_within_5_percent"] and not row["paper_effective_within_5_percent"]]
-    firm = "; ".join(row["what"] for row in neither if not row["rough"])
-    rough = "; ".join(f"{row['what']} ({row['printed']})" for row in neither if row["rough"])
+def _answer() -> list[str]:
+    literal = sum(row.literal_within_5_percent for row in PUBLISHED)
+    effective = sum(row.paper_effective_within_5_percent for row in PUBLISHED)
+    neither = [row for row in PUBLISHED if not row.literal_within_5_percent and not row.paper_effective_within_5_percent]
+    firm = "; ".join(row.what for row in neither if not row.rough)
+    rough = "; ".join(f"{row.what} ({row.printed})" for row in neither if row.rough)
     return [
-        f"Of {len(rows)} published figures the literal text gives {literal} within 5 %, the memory term that the figures "
+        f"Of {len(PUBLISHED)} published figures the literal text gives {literal} within 5 %, the memory term that the figures "
         f"imply {effective}.",
         f"Neither gives: {firm or 'none'}. Nor, of what the text gives only roughly: {rough or 'none'}.",
         measured.verdict(),
@@ -162,16 +192,15 @@ def _exact_words() -> str:
     )
 
 
-def _figure6_words(statements: Sequence[Mapping[str, Any]]) -> list[str]:
-    agree = all(row["trend_agrees"] for row in statements)
-    ratio = {(row["reading"], row["topology"]): row for row in statements}
-    torus = ratio[(fft3d.EFFECTIVE, "3-D torus")]
-    most = max(row[f"ratio_{year}"] for row in statements for year in (2010, 2020) if row["reading"] == fft3d.LITERAL)
+def _figure6_words(curves: Sequence[Curve]) -> list[str]:
+    agree = all(curve.trend_agrees for curve in curves)
+    torus = next(one for one in curves if (one.reading, one.topology) == (fft3d.EFFECTIVE, "3-D torus"))
+    most = max(max(one.ratio_2010, one.ratio_2020) for one in curves if one.reading == fft3d.LITERAL)
     return [
         f"The trends {'are all' if agree else 'are not all'} as the text says under both readings.",
         f"Literally the ratio is at most {most:.2f} on the networks drawn here, so that "
         + ("memory does not dominate and Prediction 3 does not follow" if most < 1 else "memory dominates somewhere")
-        + f". Under the effective reading the 3-D torus goes from {torus['ratio_2010']:.2f} to {torus['ratio_2020']:.2f}, "
+        + f". Under the effective reading the 3-D torus goes from {torus.ratio_2010:.2f} to {torus.ratio_2020:.2f}, "
         "where the text says below one.",
     ]
 
@@ -194,19 +223,20 @@ def _draw_figure6() -> Chart:
     return figure6_picture({reading: figure6(reading) for reading in READINGS})
 
 
-def _comparison_table(rows: Sequence[Mapping[str, Any]]) -> Table[Any]:
-    def reading(name: str, head: str) -> list[Column[Any]]:
-        def told(row: Mapping[str, Any]) -> str:
-            return f"{100 * row[f'{name}_difference']:+.1f} % {'✓' if row[f'{name}_within_5_percent'] else '✗'}"
-
-        return [Column(head, lambda row: show_value(row[name], row["unit"], row["printed"])), Column("difference", told)]
+def _comparison_table() -> Table[Any]:
+    def reading(name: str, head: str) -> list[Column[Published]]:
+        ours, off, close = (attrgetter(f"{name}{what}") for what in ("", "_difference", "_within_5_percent"))
+        return [
+            Column(head, lambda row: show_value(ours(row), row.unit, row.printed)),
+            Column("difference", lambda row: f"{100 * off(row):+.1f} % {'✓' if close(row) else '✗'}"),
+        ]
 
     seen = [
         Column("prediction", "prediction"), Column("what", "what"), Column("published", "printed"),
         *reading("literal", "literal"), *reading("paper_effective", "effective"),
     ]  # fmt: skip
     caption = "✓: within 5 % of the published figure. ✗: not."
-    return records_table(rows, seen, name="predictions", caption=caption)
+    return records_table(PUBLISHED, seen, name="predictions", caption=caption)
 
 
 def show_value(value: float, unit: str, printed: str) -> str:
@@ -222,28 +252,9 @@ def show_value(value: float, unit: str, printed: str) -> str:
     return f"{value / 1e3:.1f}k" if value >= 1e3 else f"{value:.3g}"
 
 
-def _agreement(row: Mapping[str, Any]) -> str:
-    trend = "trend ✓" if row["trend_agrees"] else "trend ✗"
-    if row["level_agrees"] is None:
-        return trend
-    return f"{trend}, level {'✓' if row['level_agrees'] else '✗'}"
-
-
-def show_cell(cell: table1.Cell) -> str:
-    """Write what follows for a cell in the unit in which it is read."""
-    from rankwise.machine.description import format_quantity
-
-    if cell.unit != "1":
-        return format_quantity(cell.recomputed, cell.unit)
-    return f"{cell.recomputed:,.0f}" if cell.recomputed >= 1000 else f"{cell.recomputed:.4g}"
-
-
-def show_slip(slip: Mapping[str, Any]) -> str:
-    """Write what follows for a slip."""
-    value = float(slip["follows"])
-    if str(slip["printed"]).endswith("%"):
-        return f"{100 * value:.3f} %"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+def _agreement(curve: Curve) -> str:
+    trend = f"trend {'✓' if curve.trend_agrees else '✗'}"
+    return trend if curve.level_agrees is None else f"{trend}, level {'✓' if curve.level_agrees else '✗'}"
 
 
 _FIGURE5: Sequence[Column[Any]] = (
@@ -256,7 +267,7 @@ _FIGURE5: Sequence[Column[Any]] = (
     Column("sum", "sequential_s", "{:.3f} s".format),
     Column("overlapped", "overlapped_s", "{:.3f} s".format),
 )
-_FIGURE6: Sequence[Column[Any]] = (
+_FIGURE6: Sequence[Column[Curve]] = (
     Column("reading", "reading"),
     Column("topology", "topology"),
     Column("2010", "ratio_2010", "{:.2f}".format),
@@ -270,15 +281,15 @@ _CELLS: Sequence[Column[table1.Cell]] = (
     Column("design", "design"),
     Column("column", "column"),
     Column("printed", "printed"),
-    Column("follows", show_cell),
+    Column("follows", "follows"),
     Column("difference", "difference", format_percent),
     Column("verdict", "verdict"),
     Column("from", "rule"),
 )
-_SLIPS: Sequence[Column[Any]] = (
+_SLIPS: Sequence[Column[table1.Slip]] = (
     Column("what", "what"),
     Column("printed", "printed"),
-    Column("follows", show_slip),
+    Column("follows", "shown"),
     Column("difference", "difference", format_percent),
     Column("from", "rule"),
 )

@@ -8,13 +8,13 @@ here: those of Eq. 1 and 2, by which a node is balanced where C / beta_mem <= 5 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from rankwise.blocks import Column, Table, yes_or_no
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
 from rankwise.models import fft3d
+from rankwise.records import Record, computed, key, record
 from rankwise.report.reproduction import Section
 
 WORD_BYTES = 16.0
@@ -34,20 +34,31 @@ STACKED = ("summit", "fugaku", "frontier", "h100-cluster", "el-capitan")  # thei
 _N = 21_000.0
 
 
-@dataclass(frozen=True)
-class Balance:
+@record
+class Balance(Record):
     """How balanced the nodes of a machine are: its two sides of Eq. 11, in flops a word of 16 bytes."""
 
-    machine: str
-    year: int | None
-    flops_per_word: float  # C_node / beta_mem
-    allowed: float | None  # 5 log2(Z / rho) / A; None where the cache is not known
-    stacked: bool
+    machine: str = key("name of the machine")
+    year: int | None = key("year of the machine; null: its description has none")
+    flops_per_word: float = key("C_node / beta_mem, flops for each word of 16 bytes that memory delivers")
+    allowed: float | None = key("what the FFT allows of that, 5 log2(Z / rho) / A; null: its cache is not known")
+    stacked: bool = key("whether its memory is stacked on the package")
+    excess = computed(
+        "flops_per_word by allowed; null: its cache is not known", float | None,
+        lambda one: None if one.allowed is None else one.flops_per_word / one.allowed,
+    )  # fmt: skip
 
-    @property
-    def excess(self) -> float | None:
-        """How many times the left side is what is allowed."""
-        return None if self.allowed is None else self.flops_per_word / self.allowed
+
+@record
+class Balances(Record):
+    """Eqs. 6, 7 and 11 on the paper's designs and on what was built."""
+
+    sensitivity_to_twice_the_node_peak = computed(
+        "growth of each term at the same peak of the machine, nodes twice as fast",
+        Mapping[str, float],
+        lambda _: sensitivities(),
+    )
+    balance = computed("by machine, Eq. 11", Sequence[Balance], lambda _: balances())  # fmt: skip
 
 
 def memory_time_at_peak(
@@ -73,6 +84,11 @@ def balance_of(machine: Description, a: float = fft3d.PAPER_A) -> Balance:
     return Balance(machine.name, machine.year, peak * WORD_BYTES / memory, allowed, machine.name in STACKED)
 
 
+def balances() -> list[Balance]:
+    """Eq. 11 for all machines."""
+    return [balance_of(load_machine(name)) for name in DESIGNS]
+
+
 def sensitivities(factor: float = 2.0) -> dict[str, float]:
     """By how much times grow at the same machine peak when nodes are ``factor`` times as fast and nothing else changes."""
     gpu = load_machine("paper-gpu-2020")
@@ -92,7 +108,7 @@ def sensitivities(factor: float = 2.0) -> dict[str, float]:
 
 def section() -> Section:
     """The part of the page."""
-    found = [balance_of(load_machine(name)) for name in DESIGNS]
+    found = balances()
     doubled = sensitivities()
     least = min(doubled, key=lambda name: doubled[name])
     most = max(doubled, key=lambda name: doubled[name])
@@ -125,14 +141,6 @@ def section() -> Section:
         ],
         [Table(_COLUMNS, found, name="balance", caption=_CAPTION)],
     )  # fmt: skip
-
-
-def record() -> dict[str, object]:
-    """The same as JSON."""
-    return {
-        "sensitivity_to_twice_the_node_peak": sensitivities(),
-        "balance": [{**vars(one), "excess": one.excess} for one in (balance_of(load_machine(name)) for name in DESIGNS)],
-    }
 
 
 def _memory_s(one: Balance) -> float:

@@ -7,14 +7,13 @@ effective memory term, whose constants are fitted to section 6.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from rankwise.blocks import Column, records_table
 from rankwise.machine.library import load_machine
 from rankwise.models import fft3d
+from rankwise.records import Record, computed, key, record
 from rankwise.report.reproduction import Section
 
 HOPPER_NODES, HOPPER_SIZES = 4096, (1024, 2048, 4096, 8192)
@@ -30,17 +29,17 @@ _MARKS = {True: " ✓", False: " ✗", None: ""}
 CLOSE = 0.25  # of a share or a ratio: the figures are printed with two digits or as ranges
 
 
-@dataclass(frozen=True)
-class Statement:
+@record
+class Statement(Record):
     """Something that was measured, what the equations give for it under both readings, and whether they say so."""
 
-    key: str
-    figure: str
-    measured: str
-    literal: str
-    effective: str
-    literal_agrees: bool | None
-    effective_agrees: bool | None
+    name: str = key("short name of the statement, the same in all versions", name="key")
+    figure: str = key("number of the figure that shows it")
+    measured: str = key("what was measured, in words")
+    literal: str = key("what the equations give by the literal text")
+    effective: str = key("what they give by the effective memory term")
+    literal_agrees: bool | None = key("whether the literal text says so; null: it says nothing of it")
+    effective_agrees: bool | None = key("whether the effective memory term says so; null: it says nothing of it")
 
 
 def _system(name: str, nodes: int) -> fft3d.System:
@@ -155,18 +154,37 @@ def statements() -> list[Statement]:
     ]  # fmt: skip
 
 
-def record() -> dict[str, Any]:
-    """Everything as JSON."""
-    return {
-        "statements": [asdict(one) for one in statements()],
-        "hopper": {
-            reading: [{"n": n, **asdict(terms)} for n, terms in hopper(reading)] for reading in fft3d.READINGS
-        },
-        "keeneland": {
-            reading: {"gpu": asdict(keeneland(reading)), "cpu": asdict(keeneland_cpu(reading)), "shares": shares(reading)}
-            for reading in fft3d.READINGS
-        },
-    }  # fmt: skip
+@record
+class OnHopper(Record):
+    """A transform on 4096 nodes of Hopper."""
+
+    n: int = key("points an axis")
+    terms: fft3d.Terms = key("terms of the model", inline=True)
+
+
+@record
+class OnKeeneland(Record):
+    """The transform of Figure 4 on 64 nodes of Keeneland, by a reading of the memory term."""
+
+    reading: str
+    gpu = computed("terms of the model on the GPUs", fft3d.Terms, lambda of: keeneland(of.reading))
+    cpu = computed("terms of the model on the processors", fft3d.Terms, lambda of: keeneland_cpu(of.reading))
+    shares = computed("share of the time on the GPUs by part", Mapping[str, float], lambda of: shares(of.reading))
+
+
+@record
+class Measured(Record):
+    """What was measured in 2012, beside the equations."""
+
+    statements = computed("sentences on Figures 2 to 4", Sequence[Statement], lambda _: statements())
+    hopper = computed(
+        "Figure 2 by reading",
+        Mapping[str, Sequence[OnHopper]],
+        lambda _: {reading: [OnHopper(*of) for of in hopper(reading)] for reading in fft3d.READINGS},
+    )
+    keeneland = computed(
+        "Figure 4 by reading", Mapping[str, OnKeeneland], lambda _: {name: OnKeeneland(name) for name in fft3d.READINGS}
+    )  # fmt: skip
 
 
 def verdict() -> str:
@@ -198,5 +216,5 @@ def section() -> Section:
             "and 3, all GPUs of a node behind one bus of 8 GB/s; its processors' flops a cycle are from memory. A share or "
             "ratio agrees within 25 %.",
         ],
-        [records_table([vars(one) for one in rows], seen, rows, name="measured", caption=caption)],
+        [records_table(rows, seen, name="measured", caption=caption)],
     )

@@ -8,11 +8,13 @@ memory term the figures need, not that it is the one that was used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_table1 as table1
+from rankwise.records import Record, computed, key, record
 
 N = 21_000  # section 6, Prediction 2
 FIGURE6_N = 4096  # caption of Figure 6
@@ -21,57 +23,93 @@ READINGS = fft3d.READINGS
 TOPOLOGIES = {"3-D torus": 2 / 3, "4-D torus": 3 / 4, "5-D torus": 4 / 5, "3-D torus, ideal": 5 / 6}
 
 
-@dataclass(frozen=True)
-class Published:
-    """A figure of the paper's text: what it is, its value in SI units, and how it is printed."""
+@record
+class Bar(Record):
+    """One bar of Figure 5: a design of so many processors and its two times."""
 
-    key: str
-    prediction: int
-    what: str
-    value: float
-    unit: str
-    printed: str
-    rough: bool = False  # given in words or with one digit only
+    name: str = key("design of the bar", name="design")
+    processors: float = key("processors of the design")
+    peak_flop_per_s: float = key("peak of all its processors")
+    memory_s: float = key("time by the memory term, Eq. 2")
+    network_s: float = key("time by the network term, Eq. 5")
+    sequential_s = computed("time of both terms in turns", float, lambda bar: bar.memory_s + bar.network_s)
+    overlapped_s = computed("time with full overlap, the longer of both", float, lambda bar: max(bar.memory_s, bar.network_s))
+
+    @property
+    def flop_per_s(self) -> float:
+        """Performance without overlap."""
+        return fft3d.Transform(N).flops / float(self.sequential_s)
+
+
+class Designs(NamedTuple):
+    """The four bars of Figure 5: GPU, and the CPU designs matched on peak, on time without and on time with overlap."""
+
+    gpu: Bar
+    cpu1: Bar
+    cpu2: Bar
+    cpu3: Bar
+
+
+def _difference(reading: str) -> computed:
+    return computed(
+        f"{reading.replace('-', '_')} by published, minus 1", float, lambda one: one.of(reading) / one.published - 1
+    )
+
+
+def _within(reading: str) -> computed:
+    return computed(
+        f"whether {reading.replace('-', '_')} is within 5 % of what is published", bool,
+        lambda one: abs(one.of(reading) / one.published - 1) <= CLOSE,
+    )  # fmt: skip
+
+
+@record
+class Published(Record):
+    """A figure of the paper's text, and how it follows from the designs; its value in SI units, and how it is printed."""
+
+    name: str = key("short name of the figure, the same in all versions", name="key")
+    prediction: int = key("number of the prediction that it belongs to")
+    what: str = key("which figure it is")
+    unit: str = key("SI unit of all values")
+    printed: str = key("figure as printed")
+    published: float = key("figure as printed, in the SI unit")
+    ours: Callable[[Designs], float]
+    rough: bool = key("whether it is given in words or with one digit only", default=False)
+    literal = computed("what the literal text gives", float, lambda one: one.of(fft3d.LITERAL))
+    literal_difference = _difference(fft3d.LITERAL)
+    literal_within_5_percent = _within(fft3d.LITERAL)
+    paper_effective = computed("what the memory term gives that the figures imply", float, lambda one: one.of(fft3d.EFFECTIVE))
+    paper_effective_difference = _difference(fft3d.EFFECTIVE)
+    paper_effective_within_5_percent = _within(fft3d.EFFECTIVE)
+
+    def of(self, reading: str) -> float:
+        """Ours by a reading of the memory term."""
+        return self.ours(figure5(reading))
 
 
 PUBLISHED = (
-    Published("gpu_performance", 1, "GPU design: performance", 2.8e15, "flop/s", "2.8 PF/s"),
-    Published("gpu_share", 1, "GPU design: share of 4 EF/s", 0.0008, "1", "0.08 %"),
-    Published("gpu_net_over_mem", 2, "GPU design: T_net / T_mem", 2.8, "1", "2.8x"),
-    Published("cpu1_over_gpu", 2, "CPU-1 over GPU: performance", 3.2, "1", "3.2x"),
-    Published("cpu1_net_over_gpu", 2, "CPU-1 over GPU: T_net", 0.2, "1", "nearly 1/5", rough=True),
-    Published("cpu1_processors_over_gpu", 2, "CPU-1 over GPU: processors", 10, "1", "over 10x", rough=True),
-    Published("cpu1_processors", 2, "CPU-1: processors", 1e6, "1", "1M", rough=True),
-    Published("cpu2_processors", 2, "CPU-2: processors", 350e3, "1", "350k"),
-    Published("cpu2_peak", 2, "CPU-2: peak", 1e18, "flop/s", "1 EF/s"),
-    Published("overlapped_time", 2, "GPU and CPU-3: time with full overlap", 0.528, "s", "0.528 s"),
-    Published("cpu3_processors", 2, "CPU-3: processors", 295e3, "1", "295k"),
-    Published("cpu3_processors_over_gpu", 2, "CPU-3 over GPU: processors", 2.25, "1", "2.25x"),
-    Published("ideal_over_bisection", 3, "CPU design: ideal mapping over bisection", 10, "1", "10x", rough=True),
-)
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One bar of Figure 5: a design of so many processors and its two times."""
-
-    name: str
-    processors: float
-    peak_flop_per_s: float
-    memory_s: float
-    network_s: float
-
-    @property
-    def sequential_s(self) -> float:
-        return self.memory_s + self.network_s
-
-    @property
-    def overlapped_s(self) -> float:
-        return max(self.memory_s, self.network_s)
-
-    def to_dict(self) -> dict[str, Any]:
-        name, *figures = vars(self).items()
-        return {"design": name[1], **dict(figures), "sequential_s": self.sequential_s, "overlapped_s": self.overlapped_s}
+    Published("gpu_performance", 1, "GPU design: performance", "flop/s", "2.8 PF/s", 2.8e15, lambda by: by.gpu.flop_per_s),
+    Published("gpu_share", 1, "GPU design: share of 4 EF/s", "1", "0.08 %", 0.0008,
+              lambda by: by.gpu.flop_per_s / by.gpu.peak_flop_per_s),
+    Published("gpu_net_over_mem", 2, "GPU design: T_net / T_mem", "1", "2.8x", 2.8,
+              lambda by: by.gpu.network_s / by.gpu.memory_s),
+    Published("cpu1_over_gpu", 2, "CPU-1 over GPU: performance", "1", "3.2x", 3.2,
+              lambda by: by.gpu.sequential_s / by.cpu1.sequential_s),
+    Published("cpu1_net_over_gpu", 2, "CPU-1 over GPU: T_net", "1", "nearly 1/5", 0.2,
+              lambda by: by.cpu1.network_s / by.gpu.network_s, rough=True),
+    Published("cpu1_processors_over_gpu", 2, "CPU-1 over GPU: processors", "1", "over 10x", 10,
+              lambda by: by.cpu1.processors / by.gpu.processors, rough=True),
+    Published("cpu1_processors", 2, "CPU-1: processors", "1", "1M", 1e6, lambda by: by.cpu1.processors, rough=True),
+    Published("cpu2_processors", 2, "CPU-2: processors", "1", "350k", 350e3, lambda by: by.cpu2.processors),
+    Published("cpu2_peak", 2, "CPU-2: peak", "flop/s", "1 EF/s", 1e18, lambda by: by.cpu2.peak_flop_per_s),
+    Published("overlapped_time", 2, "GPU and CPU-3: time with full overlap", "s", "0.528 s", 0.528,
+              lambda by: by.gpu.overlapped_s),
+    Published("cpu3_processors", 2, "CPU-3: processors", "1", "295k", 295e3, lambda by: by.cpu3.processors),
+    Published("cpu3_processors_over_gpu", 2, "CPU-3 over GPU: processors", "1", "2.25x", 2.25,
+              lambda by: by.cpu3.processors / by.gpu.processors),
+    Published("ideal_over_bisection", 3, "CPU design: ideal mapping over bisection", "1", "10x", 10,
+              lambda by: by.cpu1.processors ** (5 / 6 - 2 / 3), rough=True),
+)  # fmt: skip
 
 
 def memory_of(reading: str, design: str) -> fft3d.Memory:
@@ -96,8 +134,9 @@ def bar(name: str, design: str, reading: str, processors: float, torus_constant:
     return Bar(name, processors, processors * peak, terms.memory_s, terms.network_s)
 
 
-def figure5(reading: str) -> list[Bar]:
-    """The four bars: GPU, and the CPU designs matched on peak, on time without and on time with overlap."""
+@cache
+def figure5(reading: str) -> Designs:
+    """The four bars."""
     peak = table1.TREND["machine_peak"].at("both", table1.LAST_YEAR)
     count = {design: peak / table1.TREND["node_peak"].at(design, table1.LAST_YEAR) for design in ("cpu", "gpu")}
     gpu = bar("GPU", "gpu", reading, count["gpu"])
@@ -105,33 +144,17 @@ def figure5(reading: str) -> list[Bar]:
     def cpu(processors: float) -> Bar:
         return bar("", "cpu", reading, processors)
 
-    return [
+    return Designs(
         gpu,
         bar("CPU-1", "cpu", reading, count["cpu"]),
         bar("CPU-2", "cpu", reading, fft3d.solve_nodes(lambda p: cpu(p).sequential_s, gpu.sequential_s)),
         bar("CPU-3", "cpu", reading, fft3d.solve_nodes(lambda p: cpu(p).overlapped_s, gpu.overlapped_s)),
-    ]
+    )
 
 
 def reproduced(reading: str) -> dict[str, float]:
-    """Ours of every published figure, by its key."""
-    gpu, cpu1, cpu2, cpu3 = figure5(reading)
-    performance = fft3d.Transform(N).flops / gpu.sequential_s
-    return {
-        "gpu_performance": performance,
-        "gpu_share": performance / gpu.peak_flop_per_s,
-        "gpu_net_over_mem": gpu.network_s / gpu.memory_s,
-        "cpu1_over_gpu": gpu.sequential_s / cpu1.sequential_s,
-        "cpu1_net_over_gpu": cpu1.network_s / gpu.network_s,
-        "cpu1_processors_over_gpu": cpu1.processors / gpu.processors,
-        "cpu1_processors": cpu1.processors,
-        "cpu2_processors": cpu2.processors,
-        "cpu2_peak": cpu2.peak_flop_per_s,
-        "overlapped_time": gpu.overlapped_s,
-        "cpu3_processors": cpu3.processors,
-        "cpu3_processors_over_gpu": cpu3.processors / gpu.processors,
-        "ideal_over_bisection": cpu1.processors ** (5 / 6 - 2 / 3),
-    }
+    """Ours of every published figure, by its name."""
+    return {one.name: one.of(reading) for one in PUBLISHED}
 
 
 def figure6(reading: str) -> dict[str, list[tuple[int, float]]]:
@@ -160,48 +183,42 @@ def figure6(reading: str) -> dict[str, list[tuple[int, float]]]:
     return curves
 
 
-def comparison() -> list[dict[str, Any]]:
-    """Every published figure beside ours under both readings, with the differences and whether they are close."""
-    ours = {reading: reproduced(reading) for reading in READINGS}
-    rows = []
-    for item in PUBLISHED:
-        row: dict[str, Any] = {key: getattr(item, key) for key in ("key", "prediction", "what", "unit", "printed")}
-        row |= {"published": item.value, "rough": item.rough}
-        for reading in READINGS:
-            value = ours[reading][item.key]
-            name = reading.replace("-", "_")
-            row[name] = value
-            row[f"{name}_difference"] = value / item.value - 1
-            row[f"{name}_within_5_percent"] = abs(value / item.value - 1) <= CLOSE
-        rows.append(row)
-    return rows
+_FALLS = "3-D torus"  # whose ratio the text lets fall, below 1; those of the others rise
 
 
-def figure6_statements() -> list[dict[str, Any]]:
+@record
+class Curve(Record):
+    """What the text says of a curve of Figure 6, and whether a reading agrees."""
+
+    reading: str = key("reading of the memory term")
+    topology: str = key("network of the curve")
+    ratio_2010: float = key("T_mem / T_net of 2010")
+    ratio_2020: float = key("T_mem / T_net of 2020")
+    growth = computed("ratio_2020 by ratio_2010", float, lambda one: one.ratio_2020 / one.ratio_2010)
+    text_says = computed(
+        "what the text says of the ratio", str, lambda one: "falls, below 1" if one.topology == _FALLS else "rises"
+    )
+    trend_agrees = computed(
+        "whether it falls or rises as the text says",
+        bool,
+        lambda one: (one.ratio_2020 > one.ratio_2010) == (one.topology != _FALLS),
+    )
+    level_agrees = computed(
+        "whether it stays below 1; null: the text does not say so",
+        bool | None,
+        lambda one: max(one.ratio_2010, one.ratio_2020) < 1 if one.topology == _FALLS else None,
+    )
+    memory_dominates_2020 = computed(
+        "whether memory takes longer than the network in 2020", bool, lambda one: one.ratio_2020 > 1
+    )  # fmt: skip
+
+
+def figure6_statements() -> list[Curve]:
     """What the text says of Figure 6, and whether each reading agrees."""
-    rows = []
-    for reading in READINGS:
-        curves = figure6(reading)
-        for name, curve in curves.items():
-            first, last = curve[0][1], curve[-1][1]
-            says = {"trend": "falls" if name == "3-D torus" else "rises"}
-            rows.append(
-                {
-                    "reading": reading,
-                    "topology": name,
-                    "ratio_2010": first,
-                    "ratio_2020": last,
-                    "growth": last / first,
-                    "text_says": says["trend"] + (", below 1" if name == "3-D torus" else ""),
-                    "trend_agrees": (last > first) == (says["trend"] == "rises"),
-                    "level_agrees": max(first, last) < 1 if name == "3-D torus" else None,
-                    "memory_dominates_2020": last > 1,
-                }
-            )
-    return rows
+    return [Curve(reading, name, curve[0][1], curve[-1][1]) for reading in READINGS for name, curve in figure6(reading).items()]
 
 
 def exact_performance() -> dict[str, float]:
     """The GPU design's performance with the exact bisection of the torus in place of the printed constant."""
-    count = figure5(fft3d.LITERAL)[0].processors
-    return {reading: fft3d.Transform(N).flops / bar("GPU", "gpu", reading, count, "exact").sequential_s for reading in READINGS}
+    count = figure5(fft3d.LITERAL).gpu.processors
+    return {reading: bar("GPU", "gpu", reading, count, "exact").flop_per_s for reading in READINGS}

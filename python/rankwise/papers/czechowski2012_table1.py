@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+
+from rankwise.machine.description import format_quantity
+from rankwise.records import Record, computed, key, record
 
 FIRST_YEAR, LAST_YEAR = 2010, 2020
 AGREES, ROUNDING, CONTRADICTS = "agrees", "rounding", "contradicts"
@@ -36,18 +38,27 @@ class Printed:
         return Printed(text, value, value - half, value + half)
 
 
-@dataclass(frozen=True)
-class Trend:
+def _value(printed: Printed) -> float:
+    return printed.value
+
+
+def _first(values: Mapping[str, tuple[Printed, Printed]]) -> dict[str, float]:
+    return {design: first.value for design, (first, _) in values.items()}
+
+
+@record
+class Trend(Record):
     """A row of the table: doubling time in years, ten-year factor, and for each design the values of 2010 and 2020."""
 
-    key: str
-    symbol: str
-    meaning: str
-    unit: str
-    unit_si: float
-    doubling: Printed
-    factor: Printed
-    values: Mapping[str, tuple[Printed, Printed]] = field(default_factory=dict)
+    name: str = key("short name of the quantity, the same in all versions", name="key")
+    symbol: str = key("symbol of the quantity in the paper")
+    meaning: str = key("what the quantity is")
+    unit: str = key("SI unit of the quantity")
+    doubling: Printed = key("printed time in which it doubles", name="doubling_years", shape=float, write=_value)
+    factor: Printed = key("printed growth from 2010 to 2020", name="ten_year_factor", shape=float, write=_value)
+    values: Mapping[str, tuple[Printed, Printed]] = key(
+        "printed value of 2010 by design, in the SI unit", name="base", shape=Mapping[str, float], write=_first
+    )
 
     def at(self, design: str, year: float) -> float:
         """The value in a year in SI units, by the printed ten-year factor."""
@@ -59,12 +70,12 @@ class Trend:
 
 
 def _trend(
-    key: str, symbol: str, meaning: str, unit: str, si: float, doubling: str, factor: str, **values: tuple[str, str, float]
+    name: str, symbol: str, meaning: str, unit: str, si: float, doubling: str, factor: str, **values: tuple[str, str, float]
 ) -> Trend:
     printed = {
         design: (Printed.of(first, si), Printed.of(last, si * larger)) for design, (first, last, larger) in values.items()
     }
-    return Trend(key, symbol, meaning, unit, si, Printed.of(doubling), Printed.of(factor), printed)
+    return Trend(name, symbol, meaning, unit, Printed.of(doubling), Printed.of(factor), printed)
 
 
 # The last figure of each value is the unit of 2020 over that of 2010 (3.0 TF/s beside 50.4 GF/s: 1000).
@@ -82,35 +93,62 @@ TRENDS = (
     _trend("nodes", "P", "processors of the machine", "1", 1.0, "2.4", "17.4",
            cpu=("79,400", "1.3M", 1), gpu=("7,770", "135,000", 1)),
 )  # fmt: skip
-TREND = {trend.key: trend for trend in TRENDS}
+TREND = {trend.name: trend for trend in TRENDS}
 
 
-@dataclass(frozen=True)
-class Cell:
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+@record
+class Cell(Record):
     """One printed cell and what follows for it from other printed cells."""
 
-    key: str
-    symbol: str
-    design: str
-    column: str
-    unit: str
-    printed: str
-    value: float
-    recomputed: float
-    verdict: str
-    rule: str
+    name: str = key("short name of the row's quantity, the same in all versions", name="key")
+    symbol: str = key("symbol of the row's quantity in the paper")
+    design: str = key("design that the cell is of: cpu, gpu, or both")
+    column: str = key("column of the cell: 2010, factor or 2020")
+    unit: str = key("SI unit of both values")
+    printed: str = key("cell as printed")
+    value: float = key("cell as printed, in the SI unit", name="printed_value")
+    recomputed: float = key("what follows from other cells, in the SI unit", name="recomputed_value")
+    difference = computed("recomputed_value by printed_value, minus 1", float, lambda cell: cell.recomputed / cell.value - 1)
+    verdict: str = key(f"{AGREES}: rounds to what is printed; {ROUNDING}: as its inputs allow; {CONTRADICTS}: not")
+    rule: str = key("how the recomputed value follows")
 
     @property
-    def difference(self) -> float:
-        """Recomputed over printed, less 1."""
-        return self.recomputed / self.value - 1
+    def follows(self) -> str:
+        """What follows, in the unit in which it is read."""
+        return format_quantity(self.recomputed, self.unit) if self.unit != "1" else _number(self.recomputed)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "key": self.key, "symbol": self.symbol, "design": self.design, "column": self.column, "unit": self.unit,
-            "printed": self.printed, "printed_value": self.value, "recomputed_value": self.recomputed,
-            "difference": self.difference, "verdict": self.verdict, "rule": self.rule,
-        }  # fmt: skip
+
+@record
+class Slip(Record):
+    """A place where the paper's figures do not follow from each other, with what does follow."""
+
+    what: str = key("which figure it is")
+    printed: str = key("figure as printed")
+    value: float = key("figure as printed, as a number", name="printed_value")
+    follows: float = key("what follows in its place from other figures of the paper")
+    difference = computed("follows by printed_value, minus 1", float, lambda slip: slip.follows / slip.value - 1)
+    rule: str = key("how that follows")
+
+    @property
+    def shown(self) -> str:
+        """What follows, as the figure is printed."""
+        return f"{100 * self.follows:.3f} %" if self.printed.endswith("%") else _number(self.follows)
+
+
+@record
+class Value(Record):
+    """A quantity of a design in a year."""
+
+    name: str = key("short name of the quantity, the same in all versions", name="key")
+    symbol: str = key("symbol of the quantity in the paper")
+    design: str = key("design that the values are of: cpu, gpu, or both")
+    unit: str = key("SI unit of both values")
+    value: float = key("value in the year by the printed ten-year factor; of processors R_peak / C")
+    value_by_doubling_time: float = key("the same by the printed doubling time")
 
 
 def cells() -> list[Cell]:
@@ -124,7 +162,7 @@ def _cells() -> Iterator[Cell]:
         computed = 2 ** (10 / trend.doubling.value)
         yield _cell(trend, "both", "factor", "1", trend.factor, (computed, low, high), "2^(10 / doubling time)")
         for design, (first, last) in trend.values.items():
-            if trend.key == "nodes":
+            if trend.name == "nodes":
                 peak, node = TREND["machine_peak"].values["both"][0], TREND["node_peak"].values[design][0]
                 yield _cell(
                     trend, design, "2010", "1", first, (peak.value / node.value, peak.value / node.high,
@@ -144,36 +182,29 @@ def _cell(
         verdict = AGREES
     else:
         verdict = ROUNDING if low <= printed.high and high >= printed.low else CONTRADICTS
-    return Cell(trend.key, trend.symbol, design, column, unit, printed.text, printed.value, value, verdict, rule)
+    return Cell(trend.name, trend.symbol, design, column, unit, printed.text, printed.value, value, verdict, rule)
 
 
-def slips() -> list[dict[str, Any]]:
+def slips() -> list[Slip]:
     """Places where the paper's figures do not follow from each other, each with what does follow."""
     peak = TREND["machine_peak"].at("both", LAST_YEAR)
     processors = {design: peak / TREND["node_peak"].at(design, LAST_YEAR) for design in ("cpu", "gpu")}
     return [
-        _slip("cores of the CPU in 2020", "134", 134, 6 * 40.7, "6 x 40.7"),
-        _slip("CPU processors in 2020", "1.3M", 1.3e6, 79_400 * 17.4, "79,400 x 17.4"),
-        _slip("GPU processors in 2020, against 2.25 times as many CPUs", "135,000", 135e3, processors["gpu"],
+        Slip("cores of the CPU in 2020", "134", 134, 6 * 40.7, "6 x 40.7"),
+        Slip("CPU processors in 2020", "1.3M", 1.3e6, 79_400 * 17.4, "79,400 x 17.4"),
+        Slip("GPU processors in 2020, against 2.25 times as many CPUs", "135,000", 135e3, processors["gpu"],
               "4 EF/s over 515 GF/s x 59.0; 295k / 2.25 gives 131,111, too"),
-        _slip("ten-year factor of the memory bandwidth", "9.7", 9.7, 2 ** (10 / 3.0), "2^(10 / 3.0)"),
-        _slip("ten-year factor of the machine's peak", "1000", 1000, 17.4 * 59.0,
+        Slip("ten-year factor of the memory bandwidth", "9.7", 9.7, 2 ** (10 / 3.0), "2^(10 / 3.0)"),
+        Slip("ten-year factor of the machine's peak", "1000", 1000, 17.4 * 59.0,
               "17.4 x 59.0: the factor of the processors is 1024 / 59.0"),
-        _slip("share of 4 EF/s that 2.8 PF/s are", "0.08 %", 0.0008, 2.8e15 / 4e18, "2.8 / 4000"),
-        _slip("processors of CPU-1 in the text of section 6", "1M", 1e6, processors["cpu"], "4 EF/s over 50.4 GF/s x 59.0"),
-        _slip("processors of CPU-1 over those of the GPU system, by Table 1", "over 10x", 10, 1.3e6 / 135e3, "1.3M / 135,000"),
-        _slip("n, said to be a power of two", "21,000", 21_000, 2.0 ** round(math.log2(21_000)), "the nearest power of two"),
+        Slip("share of 4 EF/s that 2.8 PF/s are", "0.08 %", 0.0008, 2.8e15 / 4e18, "2.8 / 4000"),
+        Slip("processors of CPU-1 in the text of section 6", "1M", 1e6, processors["cpu"], "4 EF/s over 50.4 GF/s x 59.0"),
+        Slip("processors of CPU-1 over those of the GPU system, by Table 1", "over 10x", 10, 1.3e6 / 135e3, "1.3M / 135,000"),
+        Slip("n, said to be a power of two", "21,000", 21_000, 2.0 ** round(math.log2(21_000)), "the nearest power of two"),
     ]  # fmt: skip
 
 
-def _slip(what: str, printed: str, value: float, follows: float, rule: str) -> dict[str, Any]:
-    return {
-        "what": what, "printed": printed, "printed_value": value, "follows": follows,
-        "difference": follows / value - 1, "rule": rule,
-    }  # fmt: skip
-
-
-def table_at(year: float) -> list[dict[str, Any]]:
+def table_at(year: float) -> list[Value]:
     """All quantities in a year, in SI units: by the printed factors, and by the printed doubling times.
 
     The processors are those of a machine of that year's peak (R_peak / C).
@@ -182,12 +213,9 @@ def table_at(year: float) -> list[dict[str, Any]]:
     for trend in TRENDS:
         for design in trend.values:
             by_factor, by_doubling = trend.at(design, year), trend.at_by_doubling(design, year)
-            if trend.key == "nodes":
+            if trend.name == "nodes":
                 machine, node = TREND["machine_peak"], TREND["node_peak"]
                 by_factor = machine.at("both", year) / node.at(design, year)
                 by_doubling = machine.at_by_doubling("both", year) / node.at_by_doubling(design, year)
-            rows.append({
-                "key": trend.key, "symbol": trend.symbol, "design": design, "unit": trend.unit, "value": by_factor,
-                "value_by_doubling_time": by_doubling,
-            })  # fmt: skip
+            rows.append(Value(trend.name, trend.symbol, design, trend.unit, by_factor, by_doubling))
     return rows

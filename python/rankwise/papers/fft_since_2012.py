@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from rankwise.blocks import Column, Picture, Table, records_table
-from rankwise.machine.description import PROJECTED, format_quantity
+from rankwise.machine.description import PROJECTED, Description, format_quantity
 from rankwise.machine.library import all_machines, load_machine
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers.czechowski2012_model import figure5, reproduced
-from rankwise.report.chart import INK, MUTED, NUMBER, SERIES, Chart, Spec, emphasised, field_of, log_axis, rows
+from rankwise.records import Record, computed, key, record
+from rankwise.report.chart import INK, MUTED, NUMBER, SERIES, Chart, Spec, emphasised, field_of, log_axis, rows, stop_of
 from rankwise.report.layers import by_name, labels, layer
 from rankwise.report.reproduction import Section
 
-BASE_YEAR = 2010
+Ends = Sequence[float]
 DATA_SHEET = "vendor's data sheet"
 PROPERTIES = "Ultrason. Sonochem. 99 (2023) 106546, Table 3"
 LOCKWOOD = "G. K. Lockwood, glennklockwood.com/garden/processors/h100"
@@ -32,16 +32,32 @@ SOURCES = (
 )
 
 
-@dataclass(frozen=True)
-class Part:
+@record
+class Part(Record):
     """A processor or a link that was built: what it is, when, and how fast in SI units."""
 
-    quantity: str
-    name: str
-    year: int
-    value: float
-    kind: str
-    source: str
+    quantity: str = key("which of the quantities it shows")
+    name: str = key("name of the part or machine")
+    year: int = key("year in which it was built")
+    value: float = key("its figure, in the SI unit")
+    kind: str = key("how well the figure is known: published, unverified, ...")
+    source: str = key("where the figure is from")
+    unit = computed("SI unit of both values", str, lambda part: part.trend.unit)
+    assumed_years = computed("time in which it doubles, as Table 1 assumes", float, lambda part: part.trend.doubling.value)
+    real_years = computed("time in which it doubled since Table 1's base", float, lambda part: part.doubled_years())
+    predicted_value = computed(
+        "its figure in that year as Table 1 has it", float, lambda part: part.trend.at(ASSUMED[part.quantity][1], part.year)
+    )
+
+    @property
+    def trend(self) -> table1.Trend:
+        """The row of Table 1."""
+        return table1.TREND[ASSUMED[self.quantity][0]]
+
+    def doubled_years(self) -> float:
+        """The real doubling time, from Table 1's base to what was built."""
+        first = self.trend.values[ASSUMED[self.quantity][1]][0].value
+        return (self.year - table1.FIRST_YEAR) / math.log2(self.value / first)
 
 
 PARTS = (
@@ -55,7 +71,7 @@ PARTS = (
     Part("link", "400 Gb/s", 2022, 50e9, "published", "NDR InfiniBand"),
 )
 # What Table 1 starts from, and the doubling time that it assumes, for the GPU-like design.
-ASSUMED = {
+ASSUMED: Mapping[str, tuple[str, str]] = {
     "processor peak": ("node_peak", "gpu"),
     "memory bandwidth": ("memory_bandwidth", "gpu"),
     "link": ("link_bandwidth", "both"),
@@ -91,17 +107,36 @@ LARGEST = GESTS[-1]
 # Summit: the press gives an upper bound only (< 15 s a step, 18432^3 on 3072 nodes, 2019), so it enters no table.
 
 
-@dataclass(frozen=True)
-class LibraryRun:
-    """A run of an FFT library: complex single precision, performance in flop/s."""
+@record
+class LibraryRun(Record):
+    """A run of an FFT library in complex single precision."""
 
-    library: str
-    n: int
-    processors: int
-    flop_per_s: float
-    injection_bytes_per_s: float
-    exchanges: int
-    source: str
+    library: str = key("name of the library")
+    n: int = key("points an axis")
+    processors: int = key("processors of the run")
+    flop_per_s: float = key("published performance")
+    injection_bytes_per_s: float = key("rate at which a processor injects into the network")
+    exchanges: int = key("exchanges of a transform")
+    source: str = key("where the performance is from")
+    time_s = computed("time that follows from the performance", float, lambda run: run.transform.flops / run.flop_per_s)
+    network_connected_s = computed(
+        "time on the network by Eq. 3",
+        float,
+        lambda run: fft3d.connected_network_time(run.transform, run.processors, run.injection_bytes_per_s),
+    )
+    share_explained = computed("network_connected_s by time_s", float, lambda run: run.network_connected_s / run.time_s)
+    fraction_of_fp64_peak = computed(
+        "performance by the peak in double precision", float, lambda run: run.flop_per_s / run.peak_flop_per_s
+    )  # fmt: skip
+
+    @property
+    def transform(self) -> fft3d.Transform:
+        return fft3d.Transform(self.n, word_bytes=8.0, exchanges=self.exchanges)
+
+    @property
+    def peak_flop_per_s(self) -> float:
+        """In double precision."""
+        return self.processors * next(p.value for p in PARTS if p.quantity == "processor peak" and p.name == "A100")
 
 
 CUFFTMP = LibraryRun(
@@ -111,23 +146,9 @@ CUFFTMP = LibraryRun(
 FRONTIER_DIES = 8
 
 
-def doubling_times() -> list[dict[str, Any]]:
+def doubling_times() -> list[Part]:
     """For each quantity the assumed doubling time and the real ones, from Table 1's base of 2010 to what was built."""
-    rows = []
-    for part in (*PARTS, *_machine_peaks()):
-        key, design = ASSUMED[part.quantity]
-        trend = table1.TREND[key]
-        growth = part.value / trend.values[design][0].value
-        rows.append(
-            {
-                **asdict(part),
-                "unit": trend.unit,
-                "assumed_years": trend.doubling.value,
-                "real_years": (part.year - BASE_YEAR) / math.log2(growth),
-                "predicted_value": trend.at(design, part.year),
-            }
-        )
-    return rows
+    return [*PARTS, *_machine_peaks()]
 
 
 def _machine_peaks() -> list[Part]:
@@ -140,155 +161,204 @@ def _machine_peaks() -> list[Part]:
     return parts
 
 
-def doubling_ranges() -> dict[str, dict[str, float]]:
-    """Assumed, shortest and longest real doubling time of each quantity, in years."""
-    ranges: dict[str, dict[str, float]] = {}
-    for row in doubling_times():
-        entry = ranges.setdefault(row["quantity"], {"assumed": row["assumed_years"], "shortest": math.inf, "longest": 0.0})
-        entry["shortest"] = min(entry["shortest"], row["real_years"])
-        entry["longest"] = max(entry["longest"], row["real_years"])
+@dataclass(frozen=True)
+class Years:
+    """Doubling times of a quantity: assumed, and the shortest and longest real one, in years."""
+
+    assumed: float
+    shortest: float
+    longest: float
+
+
+def doubling_ranges() -> dict[str, Years]:
+    """Return the doubling times of each quantity."""
+    parts = doubling_times()
+    ranges = {}
+    for quantity in dict.fromkeys(part.quantity for part in parts):
+        here = [part for part in parts if part.quantity == quantity]
+        real = [part.doubled_years() for part in here]
+        ranges[quantity] = Years(here[0].trend.doubling.value, min(real), max(real))
     return ranges
 
 
-def largest_step(transforms: int = GESTS_TRANSFORMS) -> dict[str, Any]:
-    """The 32768^3 step on Frontier, measured and by the model (Eq. 1 to 5), all of a step's ``transforms`` together."""
-    machine, run = load_machine(LARGEST.machine), LARGEST
+@record
+class LargestStep(Record):
+    """The 32768^3 step on Frontier, measured and by the model (Eq. 1 to 5), all of a step's transforms together."""
+
+    field_bytes_per_node: float = key("size of one field on a node")
+    exchange_s: float = key("time of one exchange by Eq. 3")
+    network_connected_s: float = key("time of all exchanges by Eq. 3")
+    network_tapered_s: float = key("time of all exchanges by Eq. 3, over the taper")
+    network_torus_s: float = key("time of all exchanges by Eq. 5, had it been a torus")
+    network_measured_s: float = key("measured time of all exchanges")
+    share_of_injection = computed(
+        "network_connected_s by network_measured_s", float, lambda of: of.network_connected_s / of.network_measured_s
+    )
+    memory_literal_s: float = key("time of the memory term by the literal text")
+    memory_effective_cpu_s: float = key("time of the memory term, effective for CPU designs")
+    memory_effective_gpu_s: float = key("time of the memory term, effective for the GPU design")
+    memory_measured_s: Ends = key("measured time of all transforms, least and most")
+    memory_constant_measured: Ends = key("A of Eq. 2 that memory_measured_s implies, least and most")
+    mem_over_net_measured: Ends = key("memory_measured_s by network_measured_s, least and most")
+    net_over_mem_measured: Ends = key("network_measured_s by memory_measured_s, least and most")
+    fraction_of_peak: Ends = key("performance by the peak of the nodes, least and most")
+    performance_flop_per_s: Ends = key("flops of all transforms by the time of a step, least and most")
+    transforms: int = key("transforms of a step, assumed", name="assumed_transforms")
+
+
+def largest_step(transforms: int = GESTS_TRANSFORMS) -> LargestStep:
+    """Hold the largest step against the model, with so many transforms."""
+    machine, run, transform = load_machine(LARGEST.machine), LARGEST, _step_of(LARGEST.n)
     assert run.fft_s is not None and run.exchange_s is not None
-    transform = fft3d.Transform(run.n, word_bytes=4.0, exchanges=1, real=True)
-    injection = machine.injection()
-    memory, cache, taper = (machine.get(key) for key in ("memory_bandwidth", "cache", "taper"))
-    node_peak = machine.get("node_peak")
-    assert injection is not None and memory is not None and node_peak is not None and taper is not None
-
-    def memory_s(reading: fft3d.Memory) -> float:
-        return transforms * fft3d.memory_time(transform, run.nodes, memory, cache, reading)
-
+    injection = _injection(machine)
     flops = transforms * transform.flops
-    peak = run.nodes * node_peak
-    connected_s = transforms * fft3d.connected_network_time(transform, run.nodes, injection)
-    unit_s = memory_s(fft3d.literal(1.0))
-    return {
-        "field_bytes_per_node": transform.points * 4.0 / run.nodes,
-        "exchange_s": fft3d.connected_network_time(transform, run.nodes, injection),
-        "network_connected_s": connected_s,
-        "network_tapered_s": connected_s / taper,
-        "network_torus_s": transforms * fft3d.torus_bisection_time(transform, run.nodes, injection),
-        "network_measured_s": run.exchange_s,
-        "share_of_injection": connected_s / run.exchange_s,
-        "memory_literal_s": memory_s(fft3d.literal()),
-        "memory_effective_cpu_s": memory_s(fft3d.effective("cpu")),
-        "memory_effective_gpu_s": memory_s(fft3d.effective("gpu")),
-        "memory_measured_s": list(run.fft_s),
-        "memory_constant_measured": [time / unit_s for time in run.fft_s],
-        "mem_over_net_measured": [time / run.exchange_s for time in run.fft_s],
-        "net_over_mem_measured": [run.exchange_s / time for time in reversed(run.fft_s)],
-        "fraction_of_peak": [flops / (time * peak) for time in reversed(run.step_s)],
-        "performance_flop_per_s": [flops / time for time in reversed(run.step_s)],
-        "assumed_transforms": transforms,
-    }
+    peak = run.nodes * machine.need("node_peak", "a share of it").value
+    connected_s = fft3d.connected_network_time(transform, run.nodes, injection)
+    unit_s = transforms * _memory_s(transform, machine, run.nodes, fft3d.literal(1.0))
+    return LargestStep(
+        field_bytes_per_node=transform.points * 4.0 / run.nodes,
+        exchange_s=connected_s,
+        network_connected_s=transforms * connected_s,
+        network_tapered_s=transforms * connected_s / machine.need("taper", "exchanges").value,
+        network_torus_s=transforms * fft3d.torus_bisection_time(transform, run.nodes, injection),
+        network_measured_s=run.exchange_s,
+        memory_literal_s=transforms * _memory_s(transform, machine, run.nodes, fft3d.literal()),
+        memory_effective_cpu_s=transforms * _memory_s(transform, machine, run.nodes, fft3d.effective("cpu")),
+        memory_effective_gpu_s=transforms * _memory_s(transform, machine, run.nodes, fft3d.effective("gpu")),
+        memory_measured_s=run.fft_s,
+        memory_constant_measured=[time / unit_s for time in run.fft_s],
+        mem_over_net_measured=[time / run.exchange_s for time in run.fft_s],
+        net_over_mem_measured=[run.exchange_s / time for time in reversed(run.fft_s)],
+        fraction_of_peak=[flops / (time * peak) for time in reversed(run.step_s)],
+        performance_flop_per_s=[flops / time for time in reversed(run.step_s)],
+        transforms=transforms,
+    )
 
 
-def library_run() -> dict[str, Any]:
-    """cuFFTMp on 4096 A100: its time, and the share of it that Eq. 3 explains."""
-    transform = fft3d.Transform(CUFFTMP.n, word_bytes=8.0, exchanges=CUFFTMP.exchanges)
-    time_s = transform.flops / CUFFTMP.flop_per_s
-    network_s = fft3d.connected_network_time(transform, CUFFTMP.processors, CUFFTMP.injection_bytes_per_s)
-    peak = CUFFTMP.processors * next(p.value for p in PARTS if p.quantity == "processor peak" and p.name == "A100")
-    return {
-        **asdict(CUFFTMP),
-        "time_s": time_s,
-        "network_connected_s": network_s,
-        "share_explained": network_s / time_s,
-        "fraction_of_fp64_peak": CUFFTMP.flop_per_s / peak,
-    }
+def _step_of(n: int) -> fft3d.Transform:
+    """A transform of a turbulence code: real fields in single precision, one exchange."""
+    return fft3d.Transform(n, word_bytes=4.0, exchanges=1, real=True)
 
 
-def balance() -> dict[str, float]:
+def _injection(machine: Description) -> float:
+    injection = machine.injection()
+    assert injection is not None
+    return injection
+
+
+def _memory_s(transform: fft3d.Transform, machine: Description, nodes: float, reading: fft3d.Memory) -> float:
+    return fft3d.memory_time(
+        transform, nodes, machine.need("memory_bandwidth", "a transform").value, machine.get("cache"), reading
+    )
+
+
+@record
+class LinkBalance(Record):
     """beta_link / beta_mem of the paper's GPU design of 2020 and of a die of Frontier."""
-    trend = table1.TREND
-    frontier = load_machine("frontier")
-    injection, memory = frontier.injection(), frontier.get("memory_bandwidth")
-    assert injection is not None and memory is not None
+
+    predicted_2020: float = key("link by memory bandwidth of the GPU design of 2020")
+    frontier_die: float = key("link by memory bandwidth of a die of Frontier")
+    shortfall = computed("predicted_2020 by frontier_die", float, lambda of: of.predicted_2020 / of.frontier_die)
+
+
+def balance() -> LinkBalance:
+    """Set the links of Frontier against its memory."""
+    frontier, trend = load_machine("frontier"), table1.TREND
+    memory = frontier.need("memory_bandwidth", "its balance").value
     predicted = trend["link_bandwidth"].at("both", 2020) / trend["memory_bandwidth"].at("gpu", 2020)
-    return {
-        "predicted_2020": predicted,
-        "frontier_die": (injection / FRONTIER_DIES) / (memory / FRONTIER_DIES),
-        "shortfall": predicted / (injection / memory),
-    }
+    return LinkBalance(predicted, (_injection(frontier) / FRONTIER_DIES) / (memory / FRONTIER_DIES))
 
 
-def swim_lanes(n: int = 32768) -> dict[str, Any]:
+@record
+class Lane(Record):
+    """A transform on so many nodes of a machine by the model."""
+
+    nodes: float = key("nodes that take part")
+    memory_s: float = key("time by the memory term, Eq. 2")
+    network_injection_s: float = key("time on the network where injection is the limit, Eq. 3")
+    network_own_s: float = key("time on the machine's own network")
+
+
+@record
+class SwimLanes(Record):
     """Prediction 2 asked of what was built: Frontier against as many Fugaku nodes as have its peak, by Eq. 2, 3 and 5."""
+
+    n: int = key("points an axis")
+    machines: Mapping[str, Lane] = key("terms by machine")
+    cpu_over_gpu_injection = computed(
+        "Fugaku's speed by Frontier's where injection is the limit", float, lambda of: of.gain("network_injection_s")
+    )
+    cpu_over_gpu_own_network = computed(
+        "Fugaku's speed by Frontier's over their own networks", float, lambda of: of.gain("network_own_s")
+    )
+
+    def gain(self, network: str) -> float:
+        """Return how much faster Fugaku's nodes are, by a term of the network."""
+        frontier, fugaku = (lane.memory_s + getattr(lane, network) for lane in self.machines.values())
+        return float(frontier / fugaku)
+
+
+def swim_lanes(n: int = 32768) -> SwimLanes:
+    """Ask the model for both machines."""
     gpu, cpu = load_machine("frontier"), load_machine("fugaku")
-    peak = gpu.machine_peak()
-    cpu_peak = cpu.get("node_peak")
-    assert peak is not None and cpu_peak is not None
-    rows = {}
-    for machine, nodes in ((gpu, gpu.get("nodes")), (cpu, peak / cpu_peak)):
-        injection, memory, link = machine.injection(), machine.get("memory_bandwidth"), machine.get("link_bandwidth")
-        assert injection is not None and memory is not None and link is not None and nodes is not None
-        transform = fft3d.Transform(n)
+    transform, peak, rows = fft3d.Transform(n), gpu.machine_peak(), {}
+    assert peak is not None
+    of_its_peak = peak / cpu.need("node_peak", "as many nodes").value
+    for machine, nodes in ((gpu, gpu.need("nodes", "all of them").value), (cpu, of_its_peak)):
+        injection = _injection(machine)
         network = fft3d.Network(
-            machine.topology.name if machine.topology else "fat-tree",
-            link_bytes_per_s=link, injection_bytes_per_s=injection,
-            dimensions=(machine.topology.dimensions if machine.topology else None) or 3, taper=machine.get("taper") or 1.0,
+            machine.topology.name if machine.topology else "fat-tree", machine.get("link_bandwidth"), injection,
+            (machine.topology.dimensions if machine.topology else None) or 3, machine.get("taper") or 1.0,
         )  # fmt: skip
-        memory_s = fft3d.memory_time(transform, nodes, memory, machine.get("cache"), fft3d.literal())
-        rows[machine.name] = {
-            "nodes": nodes,
-            "memory_s": memory_s,
-            "network_injection_s": fft3d.connected_network_time(transform, nodes, injection),
-            "network_own_s": fft3d.network_time(transform, nodes, network),
-        }
-    frontier, fugaku = rows["frontier"], rows["fugaku"]
-
-    def gain(network: str) -> float:
-        return (frontier["memory_s"] + frontier[network]) / (fugaku["memory_s"] + fugaku[network])
-
-    return {
-        "n": n, "machines": rows, "cpu_over_gpu_injection": gain("network_injection_s"),
-        "cpu_over_gpu_own_network": gain("network_own_s"),
-    }  # fmt: skip
+        rows[machine.name] = Lane(
+            nodes, _memory_s(transform, machine, nodes, fft3d.literal()),
+            fft3d.connected_network_time(transform, nodes, injection), fft3d.network_time(transform, nodes, network),
+        )  # fmt: skip
+    return SwimLanes(n, rows)
 
 
-def verdicts() -> list[dict[str, Any]]:
+@record
+class Verdict(Record):
+    """What became of a prediction."""
+
+    prediction: int = key("number of the prediction")
+    claim: str = key("what was predicted")
+    held: bool | None = key("whether it came true; null: nobody tried, or it hangs on what is assumed")
+    interval: Ends = key("least and most of the figure that was predicted, over what is assumed")
+    why: str = key("figures that the verdict follows from, in words")
+
+
+def verdicts() -> list[Verdict]:
     """Which prediction held, each computed from the figures above, with the reason."""
     step, lanes, years = largest_step(), swim_lanes(), doubling_ranges()
-    ends = [largest_step(transforms)["fraction_of_peak"] for transforms in GESTS_TRANSFORMS_RANGE]
-    low, high = step["fraction_of_peak"]
+    ends = [largest_step(transforms).fraction_of_peak for transforms in GESTS_TRANSFORMS_RANGE]
+    low, high = step.fraction_of_peak
     least, most = ends[0][0], ends[1][1]
-    ratio_low, ratio_high = step["mem_over_net_measured"]
+    ratio_low, ratio_high = step.mem_over_net_measured
     link, memory = years["link"], years["memory bandwidth"]
-    above = low / 0.0008
     return [
-        {
-            "prediction": 1,
-            "claim": "a 3-D FFT reaches 0.08 % of peak on a GPU-like exascale machine",
-            "held": _sure(0.5 <= share / 0.0008 <= 2 for share in (least, low, high, most)),
-            "interval": [least, most],
-            "why": f"the 32768³ steps on Frontier reach {100 * low:.2f} to {100 * high:.2f} % of the peak of their nodes, "
-            f"{above:.0f} times as much; with {GESTS_TRANSFORMS_RANGE[0]} to {GESTS_TRANSFORMS_RANGE[1]} transforms a step "
-            f"{100 * least:.2f} to {100 * most:.2f} %, {least / 0.0008:.0f} to {most / 0.0008:.0f} times",
-        },
-        {
-            "prediction": 2,
-            "claim": "at equal peak a CPU-like machine is about 3.2 times as fast",
-            "held": None,
-            "interval": sorted([lanes["cpu_over_gpu_own_network"], lanes["cpu_over_gpu_injection"]]),
-            "why": f"{_cpu_machines_of(table1.TREND['machine_peak'].at('both', table1.LAST_YEAR))}; the model says that as "
-            f"many Fugaku nodes as have Frontier's peak would be {lanes['cpu_over_gpu_injection']:.0f} times as fast where "
-            f"injection is the limit and {lanes['cpu_over_gpu_own_network']:.2g} times over their own torus (printed Eq. 5)",
-        },
-        {
-            "prediction": 3,
-            "claim": "memory comes to take longer than the network",
-            "held": _sure(ratio > 1 for ratio in (ratio_low, ratio_high)),
-            "interval": [ratio_low, ratio_high],
-            "why": f"measured T_mem / T_net is {ratio_low:.2f} to {ratio_high:.2f}; links took {link['shortest']:.1f} to "
-            f"{link['longest']:.1f} years to double ({link['assumed']:.2f} assumed), memory {memory['shortest']:.1f} to "
-            f"{memory['longest']:.1f} ({memory['assumed']:.1f} assumed): {_behind({'links': link, 'memory': memory})}",
-        },
-    ]
+        Verdict(
+            1, "a 3-D FFT reaches 0.08 % of peak on a GPU-like exascale machine",
+            _sure(0.5 <= share / 0.0008 <= 2 for share in (least, low, high, most)), [least, most],
+            f"the 32768³ steps on Frontier reach {100 * low:.2f} to {100 * high:.2f} % of the peak of their nodes, "
+            f"{low / 0.0008:.0f} times as much; with {GESTS_TRANSFORMS_RANGE[0]} to {GESTS_TRANSFORMS_RANGE[1]} transforms a "
+            f"step {100 * least:.2f} to {100 * most:.2f} %, {least / 0.0008:.0f} to {most / 0.0008:.0f} times",
+        ),
+        Verdict(
+            2, "at equal peak a CPU-like machine is about 3.2 times as fast", None,
+            sorted([lanes.cpu_over_gpu_own_network, lanes.cpu_over_gpu_injection]),
+            f"{_cpu_machines_of(table1.TREND['machine_peak'].at('both', table1.LAST_YEAR))}; the model says that as "
+            f"many Fugaku nodes as have Frontier's peak would be {lanes.cpu_over_gpu_injection:.0f} times as fast where "
+            f"injection is the limit and {lanes.cpu_over_gpu_own_network:.2g} times over their own torus (printed Eq. 5)",
+        ),
+        Verdict(
+            3, "memory comes to take longer than the network", _sure(ratio > 1 for ratio in (ratio_low, ratio_high)),
+            [ratio_low, ratio_high],
+            f"measured T_mem / T_net is {ratio_low:.2f} to {ratio_high:.2f}; links took {link.shortest:.1f} to "
+            f"{link.longest:.1f} years to double ({link.assumed:.2f} assumed), memory {memory.shortest:.1f} to "
+            f"{memory.longest:.1f} ({memory.assumed:.1f} assumed): {_behind({'links': link, 'memory': memory})}",
+        ),
+    ]  # fmt: skip
 
 
 def _cpu_machines_of(peak: float) -> str:
@@ -302,9 +372,9 @@ def _cpu_machines_of(peak: float) -> str:
     return f"{most.name} has that peak, {told}"
 
 
-def _behind(years: Mapping[str, Mapping[str, float]]) -> str:
+def _behind(years: Mapping[str, Years]) -> str:
     """Say what took longer to double than was assumed, by all that was built."""
-    behind = [what for what, one in years.items() if one["shortest"] > one["assumed"]]
+    behind = [what for what, one in years.items() if one.shortest > one.assumed]
     ahead = [what for what in years if what not in behind]
     if not behind:
         return "neither fell behind"
@@ -322,218 +392,190 @@ def _sure(outcomes: Iterable[bool]) -> bool | None:
 
 def verdict_sentence() -> str:
     """One sentence that says which prediction held."""
-    return " ".join(f"Prediction {row['prediction']} {_HELD[row['held']]}: {row['why']}." for row in verdicts())
+    return " ".join(f"Prediction {row.prediction} {_HELD[row.held]}: {row.why}." for row in verdicts())
 
 
-def weak_scaling() -> list[dict[str, Any]]:
-    """The published GESTS steps beside the model: 18 exchanges by Eq. 3, 18 memory terms by Eq. 2 as printed."""
+@record
+class ScaledStep(Record):
+    """A published step of GESTS beside the model: 18 exchanges by Eq. 3, 18 memory terms by Eq. 2 as printed."""
+
+    n: int = key("points an axis")
+    nodes: int = key("nodes of the run")
+    step_low_s: float = key("least time of a step that was published")
+    step_high_s: float = key("longest time of a step that was published")
+    model_network_s: float = key("time of all exchanges by Eq. 3")
+    model_memory_s: float = key("time of all transforms by Eq. 2")
+    source: str = key("where the times are from")
+
+
+def weak_scaling() -> list[ScaledStep]:
+    """The published GESTS steps beside the model."""
     machine = load_machine("frontier")
-    injection, memory = machine.injection(), machine.get("memory_bandwidth")
-    assert injection is not None and memory is not None
+    network = fft3d.Network("fully-connected", injection_bytes_per_s=_injection(machine))
     rows = []
     for run in GESTS:
-        transform = fft3d.Transform(run.n, word_bytes=4.0, exchanges=1, real=True)
-        network = fft3d.Network("fully-connected", injection_bytes_per_s=injection)
-        network_s = GESTS_TRANSFORMS * fft3d.network_time(transform, run.nodes, network)
-        memory_s = GESTS_TRANSFORMS * fft3d.memory_time(transform, run.nodes, memory, machine.get("cache"), fft3d.literal())
-        rows.append(
-            {
-                "n": run.n, "nodes": run.nodes, "step_low_s": run.step_s[0], "step_high_s": run.step_s[1],
-                "model_network_s": network_s, "model_memory_s": memory_s, "source": run.source,
-            }
-        )  # fmt: skip
+        network_s = GESTS_TRANSFORMS * fft3d.network_time(_step_of(run.n), run.nodes, network)
+        memory_s = GESTS_TRANSFORMS * _memory_s(_step_of(run.n), machine, run.nodes, fft3d.literal())
+        rows.append(ScaledStep(run.n, run.nodes, *run.step_s, network_s, memory_s, run.source))
     return rows
 
 
-def record() -> dict[str, Any]:
-    """Everything as JSON."""
-    return {
-        "doubling_times": doubling_times(),
-        "largest_step": largest_step(),
-        "library_run": library_run(),
-        "balance": balance(),
-        "swim_lanes": swim_lanes(),
-        "weak_scaling": weak_scaling(),
-        "verdicts": verdicts(),
-    }
+@record
+class Since(Record):
+    """What was built and run since 2012."""
+
+    doubling_times = computed("what was built, against Table 1's doubling times", Sequence[Part], lambda _: doubling_times())
+    largest_step = computed("the largest published step of a turbulence code", LargestStep, lambda _: largest_step())
+    library_run = computed("the largest published run of an FFT library", LibraryRun, lambda _: CUFFTMP)
+    balance = computed("links against memory", LinkBalance, lambda _: balance())
+    swim_lanes = computed("a CPU-like against a GPU-like machine of the same peak", SwimLanes, lambda _: swim_lanes())
+    weak_scaling = computed("published steps of growing size", Sequence[ScaledStep], lambda _: weak_scaling())
+    verdicts = computed("what became of each prediction", Sequence[Verdict], lambda _: verdicts())
 
 
-def sections() -> list[Section]:
+def section() -> Section:
     """What became of the predictions, for the page."""
-    step, run, ratio = largest_step(), library_run(), balance()
-    slow, fast = step["memory_constant_measured"][1], step["memory_constant_measured"][0]
-    return [
-        Section(
-            "since",
-            "What became of it",
-            [
-                verdict_sentence(),
-                f"The largest runs are steps of a turbulence code of {LARGEST.n}³ points on {LARGEST.nodes} nodes of Frontier. "
-                "With "
-                f"{step['assumed_transforms']} transforms a step, which is an assumption, of one exchange each, Eq. 3 gives "
-                f"{step['network_connected_s']:.1f} s for the network ({step['network_tapered_s']:.1f} s over the taper, "
-                f"{step['network_torus_s']:.0f} s by Eq. 5, had it been a torus) against {step['network_measured_s']:.1f} s "
-                f"measured. Memory: A = 6.3 gives {step['memory_literal_s']:.1f} s and {fft3d.EFFECTIVE_X['cpu']} gives "
-                f"{step['memory_effective_cpu_s']:.1f} s; measured are {step['memory_measured_s'][0]} to "
-                f"{step['memory_measured_s'][1]} s, an A of {fast:.0f} to {slow:.0f}.",
-                "Two things to keep in mind: all these runs are in single precision, but are held against a peak in double "
-                "precision, the only one that the paper has; and a step holds more than its transforms.",
-                f"On {CUFFTMP.processors} A100, Eq. 3 explains {100 * run['share_explained']:.0f} % of the time of cuFFTMp at "
-                f"{CUFFTMP.n}³. A die "
-                f"of Frontier has {ratio['frontier_die']:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives "
-                f"its GPU design {ratio['predicted_2020']:.3f}, {ratio['shortfall']:.0f} times as many.",
-            ],
-            [
-                Picture("since", _CAPTION, _draw),
-                *_tables(),
-            ],
-        )
-    ]
+    step, run, ratio = largest_step(), CUFFTMP, balance()
+    fast, slow = step.memory_constant_measured
+    return Section(
+        "since",
+        "What became of it",
+        [
+            verdict_sentence(),
+            f"The largest runs are steps of a turbulence code of {LARGEST.n}³ points on {LARGEST.nodes} nodes of Frontier. "
+            f"With {step.transforms} transforms a step, which is an assumption, of one exchange each, Eq. 3 gives "
+            f"{step.network_connected_s:.1f} s for the network ({step.network_tapered_s:.1f} s over the taper, "
+            f"{step.network_torus_s:.0f} s by Eq. 5, had it been a torus) against {step.network_measured_s:.1f} s "
+            f"measured. Memory: A = 6.3 gives {step.memory_literal_s:.1f} s and {fft3d.EFFECTIVE_X['cpu']} gives "
+            f"{step.memory_effective_cpu_s:.1f} s; measured are {step.memory_measured_s[0]} to "
+            f"{step.memory_measured_s[1]} s, an A of {fast:.0f} to {slow:.0f}.",
+            "Two things to keep in mind: all these runs are in single precision, but are held against a peak in double "
+            "precision, the only one that the paper has; and a step holds more than its transforms.",
+            f"On {run.processors} A100, Eq. 3 explains {100 * run.share_explained:.0f} % of the time of cuFFTMp at {run.n}³. "
+            f"A die of Frontier has {ratio.frontier_die:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives "
+            f"its GPU design {ratio.predicted_2020:.3f}, {ratio.shortfall:.0f} times as many.",
+        ],
+        [
+            Picture("since", _CAPTION, since_picture),
+            records_table(verdicts(), _VERDICTS, name="verdicts", caption="The predictions, held against what was built."),
+            Table(_SPANS, spans(), name="predicted-and-real", caption=f"{RATIO} and {SHARE}, predicted in 2012 and real."),
+            records_table(
+                doubling_times(), _DOUBLING, name="doubling", caption="Years to double since Table 1's base of 2010."
+            ),
+            records_table(weak_scaling(), _SCALING, name="weak-scaling", caption=_SCALING_CAPTION),
+        ],
+    )
 
 
 _CAPTION = (
     "Squares: assumed or predicted in 2012. Left: years to double. Middle: T_mem / T_net of a 3-D FFT, predicted for the GPU "
     "design under both readings and measured on Frontier. Right: fraction of peak, predicted and reached."
 )
+_SCALING_CAPTION = "Published steps of GESTS on Frontier (the whole step, not only its transforms) beside the model's terms."
+RATIO, SHARE = "T_mem / T_net", "fraction of peak"
 
 
-def picture_figures() -> dict[str, Any]:
-    """What the picture shows: doubling times, T_mem / T_net and fractions of peak."""
-    step, run = largest_step(), library_run()
-    bars = {reading: figure5(reading)[0] for reading in fft3d.READINGS}
-    return {
-        "doubling": doubling_ranges(),
-        "ratio": {
-            "predicted, figures": (1 / 2.8, 1 / 2.8),
-            "ours, effective": (bars[fft3d.EFFECTIVE].memory_s / bars[fft3d.EFFECTIVE].network_s,) * 2,
-            "ours, literal": (bars[fft3d.LITERAL].memory_s / bars[fft3d.LITERAL].network_s,) * 2,
-            "GESTS, Frontier": tuple(step["mem_over_net_measured"]),
-        },
-        "fraction": {
-            "predicted, printed": (0.0008, 0.0008),
-            "ours, effective": (reproduced(fft3d.EFFECTIVE)["gpu_share"],) * 2,
-            "ours, literal": (reproduced(fft3d.LITERAL)["gpu_share"],) * 2,
-            "GESTS, Frontier": tuple(step["fraction_of_peak"]),
-            "cuFFTMp, A100": (run["fraction_of_fp64_peak"],) * 2,
-        },
-    }
+@dataclass(frozen=True)
+class Span:
+    """A figure from least to most, of what was predicted or of what came."""
+
+    quantity: str
+    whose: str
+    low: float
+    high: float
+
+    def words(self, write: Callable[[float], str], between: str) -> str:
+        return between.join(dict.fromkeys(map(write, (self.low, self.high))))
 
 
-def _draw() -> Chart:
-    return since_picture(picture_figures())
+def spans() -> list[Span]:
+    """T_mem / T_net and the fraction of peak, predicted under both readings and real."""
+    step, ours = largest_step(), (("ours, effective", fft3d.EFFECTIVE), ("ours, literal", fft3d.LITERAL))
+    ratio = {"predicted, figures": 1 / 2.8}
+    ratio |= {whose: gpu.memory_s / gpu.network_s for whose, reading in ours for gpu in (figure5(reading).gpu,)}
+    share = {"predicted, printed": 0.0008} | {whose: reproduced(reading)["gpu_share"] for whose, reading in ours}
+    return [
+        *(Span(RATIO, whose, value, value) for whose, value in ratio.items()),
+        Span(RATIO, "GESTS, Frontier", *step.mem_over_net_measured),
+        *(Span(SHARE, whose, value, value) for whose, value in share.items()),
+        Span(SHARE, "GESTS, Frontier", *step.fraction_of_peak),
+        Span(SHARE, "cuFFTMp, A100", CUFFTMP.fraction_of_fp64_peak, CUFFTMP.fraction_of_fp64_peak),
+    ]
 
 
-_VERDICTS: Sequence[Column[Any]] = (
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+_VERDICTS: Sequence[Column[Verdict]] = (
     Column("prediction", "prediction"),
     Column("claim", "claim"),
-    Column("verdict", lambda row: _HELD[row["held"]]),
+    Column("verdict", lambda row: _HELD[row.held]),
     Column("why", "why"),
 )
-_BALANCE: Sequence[Column[Any]] = (
+_SPANS: Sequence[Column[Span]] = (
     Column("quantity", "quantity"),
     Column("whose", "whose"),
-    Column("value", lambda row: _span(row["low"], row["high"], row["quantity"] == "fraction of peak")),
+    Column("value", lambda span: span.words(_percent if span.quantity == SHARE else "{:.2g}".format, " to ")),
     Column(None, "low"),
     Column(None, "high"),
 )
-_DOUBLING: Sequence[Column[Any]] = (
+_DOUBLING: Sequence[Column[Part]] = (
     Column("quantity", "quantity"),
     Column("built", "name"),
     Column("year", "year"),
-    Column("value", lambda row: format_quantity(row["value"], row["unit"])),
-    Column("trend of 2012", lambda row: format_quantity(row["predicted_value"], row["unit"])),
+    Column("value", lambda row: format_quantity(row.value, row.unit)),
+    Column("trend of 2012", lambda row: format_quantity(row.predicted_value, row.unit)),
     Column("years to double", "real_years", "{:.1f}".format),
     Column("assumed", "assumed_years", "{:g}".format),
     Column("kind", "kind"),
     Column("source", "source"),
 )
-_SCALING: Sequence[Column[Any]] = (
+_SCALING: Sequence[Column[ScaledStep]] = (
     Column("n", "n", "{}³".format),
     Column("nodes", "nodes"),
-    Column("step", lambda row: " to ".join(dict.fromkeys(f"{row[f'step_{end}_s']:g}" for end in ("low", "high"))) + " s"),
+    Column("step", lambda row: " to ".join(dict.fromkeys(f"{end:g}" for end in (row.step_low_s, row.step_high_s))) + " s"),
     Column("T_net, Eq. 3", "model_network_s", "{:.2f} s".format),
     Column("T_mem, A = 6.3", "model_memory_s", "{:.2f} s".format),
     Column("source", "source"),
 )
 
 
-def _span(low: float, high: float, percent: bool) -> str:
-    ends = dict.fromkeys(f"{100 * end:.2g} %" if percent else f"{end:.2g}" for end in (low, high))
-    return " to ".join(ends)
-
-
-def _tables() -> list[Table[Any]]:
-    figures = picture_figures()
-    found = [
-        {"quantity": quantity, "whose": whose, "low": low, "high": high}
-        for quantity, key in (("T_mem / T_net", "ratio"), ("fraction of peak", "fraction"))
-        for whose, (low, high) in figures[key].items()
-    ]
-    return [
-        records_table(verdicts(), _VERDICTS, name="verdicts", caption="The predictions, held against what was built."),
-        Table(
-            _BALANCE,
-            found,
-            name="predicted-and-real",
-            caption="T_mem / T_net and fraction of peak, predicted in 2012 and real.",
-        ),
-        records_table(doubling_times(), _DOUBLING, name="doubling", caption="Years to double since Table 1's base of 2010."),
-        records_table(
-            weak_scaling(),
-            _SCALING,
-            name="weak-scaling",
-            caption="Published steps of GESTS on Frontier (the whole step, not only its transforms) beside the model's terms.",
-        ),
-    ]
-
-
-def since_picture(figures: Mapping[str, Any]) -> Chart:
+def since_picture() -> Chart:
     """Draw what was assumed in 2012 beside what came: doubling times, T_mem / T_net, fraction of peak."""
     stops: list[str] = []
-    doubling = []
-    for name, entry in figures["doubling"].items():
-        words = (
-            f"{name}: doubles in {entry['shortest']:.1f} to {entry['longest']:.1f} years, assumed or predicted "
-            f"{entry['assumed']:g}"
-        )
-        doubling.append({
-            "name": name, "low": entry["shortest"], "high": entry["longest"], "assumed": entry["assumed"],
-            "words": f"{entry['shortest']:.1f} – {entry['longest']:.1f}", "stop": len(stops), "tip": words,
-        })  # fmt: skip
-        stops.append(words)
+    years = doubling_ranges()
+    doubling = [
+        {
+            "name": name, "low": of.shortest, "high": of.longest, "assumed": of.assumed,
+            "words": f"{of.shortest:.1f} – {of.longest:.1f}",
+            **stop_of(
+                stops, f"{name}: doubles in {of.shortest:.1f} to {of.longest:.1f} years, assumed or predicted {of.assumed:g}"
+            ),
+        }
+        for name, of in years.items()
+    ]  # fmt: skip
     panels = [
         _ranges("years to double", doubling, None),
-        _ranges("T_mem / T_net", _measured(figures["ratio"], lambda value: f"{value:.2f}", stops), NUMBER),
-        _ranges("fraction of peak", _measured(figures["fraction"], lambda value: f"{100 * value:.2g} %", stops),
-            "format(100*datum.value,'.3~g')+' %'"),
-    ]  # fmt: skip
+        _ranges(RATIO, _drawn(RATIO, "{:.2f}".format, stops), NUMBER),
+        _ranges(SHARE, _drawn(SHARE, _percent, stops), "format(100*datum.value,'.3~g')+' %'"),
+    ]
     words = " ".join(
-        f"{name}: {entry['assumed']:g} years assumed, {entry['shortest']:.1f} to {entry['longest']:.1f} real."
-        for name, entry in figures["doubling"].items()
+        f"{name}: {of.assumed:g} years assumed, {of.shortest:.1f} to {of.longest:.1f} real." for name, of in years.items()
     )
-    return Chart(
-        "since",
-        "What was predicted in 2012 and what came of it",
-        words,
-        panels,
-        stops,
-        least_px=330,
-        label_px=120,
-        most_columns=3,
-    )
+    title = "What was predicted in 2012 and what came of it"
+    return Chart("since", title, words, panels, stops, least_px=330, label_px=120, most_columns=3)
 
 
-def _measured(ranges: Mapping[str, tuple[float, float]], write: Callable[[float], str], stops: list[str]) -> list[Spec]:
-    """Return the rows of ranges; those that were predicted stand as ``assumed``."""
+def _drawn(quantity: str, write: Callable[[float], str], stops: list[str]) -> list[Spec]:
+    """Return the rows of a quantity; those that were predicted stand as ``assumed``."""
     found = []
-    for name, (low, high) in ranges.items():
-        text = write(low) if low == high or write(low) == write(high) else f"{write(low)} – {write(high)}"
-        predicted = "predicted" in name or "ours" in name
-        row: Spec = {"name": name, "words": text, "stop": len(stops), "tip": f"{name}: {text}"}
-        found.append(
-            row | ({"assumed": low, "low": low, "high": low} if predicted else {"low": low, "high": high, "assumed": None})
-        )
-        stops.append(f"{name}: {text}")
+    for span in (span for span in spans() if span.quantity == quantity):
+        text = span.words(write, " – ")
+        row: Spec = {"name": span.whose, "words": text, **stop_of(stops, f"{span.whose}: {text}")}
+        predicted = span.whose.startswith(("predicted", "ours"))
+        ends = {"assumed": span.low} if predicted else {}
+        found.append(row | ends | {"low": span.low, "high": span.high} | ({} if predicted else {"assumed": None}))
     return found
 
 

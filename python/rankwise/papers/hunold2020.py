@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,8 +20,10 @@ from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
 from rankwise.papers import hunold2020_times as measured
 from rankwise.papers import printed
+from rankwise.papers.claims import Tally
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
 from rankwise.papers.hunold2020_times import published_times
+from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, emphasised, field_of, rows
 from rankwise.report.layers import by_name, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
@@ -43,23 +44,35 @@ _MOST = 2.2  # of blocked, that is drawn; what lies beyond is counted at the edg
 Scores = dict[str, tuple[int, int]]  # J_sum and J_max by mapper
 
 
-@dataclass(frozen=True)
-class Instance:
+@record
+class Instance(Record):
     """One process grid on so many nodes with one stencil."""
 
-    nodes: int
-    ranks_per_node: int
-    grid: tuple[int, ...]
-    stencil: str
+    nodes: int = key("nodes that the grid is placed on")
+    ranks_per_node: int = key("ranks on each node")
+    grid: tuple[int, ...] = key("ranks along each axis", shape=Sequence[int])
+    stencil: str = key("stencil that is mapped")
 
 
-@dataclass(frozen=True)
-class Scored:
+@record
+class Score(Record):
+    """What a mapping sends between nodes."""
+
+    j_sum: int = key("messages between nodes, in all")
+    j_max: int = key("those of the node that sends most")
+
+
+def _scores(scores: Scores) -> dict[str, Score]:
+    return {mapper: Score(*scores[mapper]) for mapper in SHOWN}
+
+
+@record
+class Scored(Record):
     """An instance with the scores of all mappers and the lower bound of J_sum."""
 
-    instance: Instance
-    scores: Scores
-    bound: int
+    instance: Instance = key(inline=True)
+    scores: Scores = key("J_sum and J_max of each mapper", write=_scores, shape=Mapping[str, Score], after="bound")
+    bound: int = key("messages between nodes that no mapping falls below, in all")
 
 
 def instances() -> list[Instance]:
@@ -102,17 +115,18 @@ def scored(instance: Instance, effort_s: float = EFFORT_S) -> Scored:
     return Scored(instance, own | peers()[instance], mappings.bound)
 
 
-@dataclass(frozen=True)
-class Distribution:
+@record
+class Distribution(Record):
     """Reductions over blocked of one mapper with one stencil: the median with its 95 % notch, and the quartiles."""
 
-    stencil: str
-    objective: str  # j_sum or j_max
-    mapper: str
+    stencil: str = key("stencil of the instances")
+    objective: str = key("what is reduced: j_sum or j_max")
+    mapper: str = key("mapper that reduces it")
     reductions: tuple[float, ...]
-    median: float
-    notch: tuple[float, float]
-    quartiles: tuple[float, float]
+    median: float = key("median of the objective relative to blocked")
+    notch: tuple[float, float] = key("95 % interval of the median")
+    quartiles: tuple[float, float] = key("lower and upper quartile of the objective relative to blocked")
+    instances = computed("instances that the distribution is of", int, lambda of: len(of.reductions))
 
     @staticmethod
     def of(stencil: str, objective: str, mapper: str, reductions: Sequence[float]) -> Distribution:
@@ -145,15 +159,15 @@ def distributions(results: Sequence[Scored]) -> dict[tuple[str, str, str], Distr
     return found
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, whether it holds here, and the numbers."""
+@record
+class Claim(Record):
+    """A sentence of the paper, held against what was computed."""
 
-    key: str
-    section: str
-    says: str
-    holds: bool
-    numbers: str
+    name: str = key("short name of the sentence, the same in all versions", name="key")
+    section: str = key("section of the paper that says it")
+    says: str = key("what the paper says")
+    holds: bool = key("whether that is so here")
+    numbers: str = key("figures of ours that it is about, in words")
 
 
 def claims(results: Sequence[Scored], large: Sequence[Scored]) -> list[Claim]:
@@ -242,6 +256,21 @@ def claims(results: Sequence[Scored], large: Sequence[Scored]) -> list[Claim]:
     ]  # fmt: skip
 
 
+@record
+class Figures(Record):
+    """Mapping ranks to nodes for stencils: the paper's sentences, scores and times beside ours."""
+
+    claims: Sequence[Claim] = key("sentences of the paper about scores")
+    boxes: Sequence[Distribution] = key("Figure 8: by stencil, objective and mapper, relative to blocked", name="reduction")
+    results: Sequence[Scored] = key("the instances of Figure 8", name="instances")
+    large: Sequence[Scored] = key("the two throughput grids of Figures 6 and 7", name="throughput_grids")
+    lines: Sequence[measured.Line] = key("the law of J_max by machine")
+    up_to: Sequence[measured.UpTo] = key("speed-ups that the text prints", name="speedups_said")
+    instantiation_s: Mapping[str, float] = key("mean time of computing a mapping, by mapper")
+    kept = computed("simulated times that the package keeps", int, lambda _: len(kept()))
+    campaign = computed("simulated times that the whole campaign has", int, lambda _: whole())
+
+
 def reproduce() -> Reproduction:
     """Compute everything anew (some seconds) and put it beside the paper's sentences."""
     results = [scored(instance) for instance in instances()]
@@ -252,10 +281,9 @@ def reproduce() -> Reproduction:
     below = sum(
         row.scores["refined"][0] <= min(row.scores[mapper][0] for mapper in SHOWN if mapper != "refined") for row in results
     )
-    held = sum(claim.holds for claim in judged)
     grids = len({(row.instance.grid, row.instance.nodes) for row in results})
     answer = [
-        f"{held} of {len(judged)} sentences of the paper about scores hold.",
+        f"{Tally(judged)} sentences of the paper about scores hold.",
         f"refined (about {EFFORT_S * 1e3:.0f} ms a grid) sends no more between nodes than any other mapper, the general "
         f"ones included, in {below} of {len(results)} instances.",
     ]
@@ -294,26 +322,7 @@ def reproduce() -> Reproduction:
             *measured.sections(times, seconds),
             kept_section(),
         ],
-        record={
-            "claims": [vars(claim) for claim in judged],
-            "reduction": [
-                {
-                    "stencil": box.stencil,
-                    "objective": box.objective,
-                    "mapper": box.mapper,
-                    "median": box.median,
-                    "notch": list(box.notch),
-                    "quartiles": list(box.quartiles),
-                    "instances": len(box.reductions),
-                }
-                for box in boxes.values()
-            ],
-            "instances": [_instance_record(row) for row in results],
-            "throughput_grids": [_instance_record(row) for row in large],
-            **measured.record(times, seconds),
-            "kept": len(kept()),
-            "campaign": whole(),
-        },  # fmt: skip
+        figures=Figures(judged, list(boxes.values()), results, large, *measured.figures(times, seconds)),
         sources=[
             "S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz, J. L. Traeff: Efficient Process-to-Node Mapping Algorithms for "
             "Stencil Computations, IEEE CLUSTER 2020",
@@ -323,17 +332,8 @@ def reproduce() -> Reproduction:
     )
 
 
-def _instance_record(row: Scored) -> dict[str, Any]:
-    return {
-        **vars(row.instance),
-        "grid": list(row.instance.grid),
-        "bound": row.bound,
-        "scores": {mapper: {"j_sum": row.scores[mapper][0], "j_max": row.scores[mapper][1]} for mapper in SHOWN},
-    }
-
-
 _CLAIMS: Sequence[Column[Claim]] = (
-    Column(None, "key", key="claim"),
+    Column(None, "name", key="claim"),
     Column("section", "section"),
     Column("the paper says", "says"),
     Column("holds", "holds", yes_or_no),

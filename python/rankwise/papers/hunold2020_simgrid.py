@@ -285,10 +285,10 @@ def reproduction(rows: Sequence[Compared], as_words: Sequence[Compared]) -> Repr
                 (_line_table(lines),),
             ),
         ),
-        record={
+        figures={
             "engine": "simgrid",
             "assumed": ASSUMED,
-            "lines": [line.to_dict() for line in lines],
+            "lines": lines,
             "agreement": [vars(a) for a in agreed],
             "rows": [vars(row) for row in rows],
         },

@@ -19,6 +19,8 @@ import numpy as np
 from rankwise.blocks import Column, Table, text_table, yes_or_no
 from rankwise.mapping import How, algorithm_names, map_grid
 from rankwise.papers import printed
+from rankwise.papers.claims import Tally
+from rankwise.records import Record, key, record, told
 from rankwise.report.reproduction import Section
 from rankwise.units import format_size, format_time
 
@@ -91,32 +93,19 @@ def our_scores(grid: tuple[int, ...], nodes: int, stencil: str) -> dict[str, tup
     return {result.algorithm: (result.j_sum, result.j_max) for result in mapped.results}
 
 
-@dataclass(frozen=True)
-class Line:
-    """The line of one machine and how good it is; errors are of predicted / published - 1.
+@record
+class Line(Record):
+    """The line of one machine, time = a + b * J_max * bytes, and how good it is."""
 
-    ``explained`` is the share of the variance of log(time) that it explains; ``share`` the median of published /
-    predicted for each algorithm, which is 1 where an algorithm fits in with all the others.
-    """
-
-    machine: str
-    intercept_s: float
-    s_per_byte: float
-    times: int
-    explained: float
-    mean_absolute_error: float
-    share: dict[str, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "machine": self.machine,
-            "a_s": self.intercept_s,
-            "b_s_per_byte": self.s_per_byte,
-            "times": self.times,
-            "explained_log_variance": self.explained,
-            "mean_absolute_error": self.mean_absolute_error,
-            "median_published_over_line": self.share,
-        }
+    machine: str = key("machine that the times are of")
+    intercept_s: float = key("a of the line", name="a_s")
+    s_per_byte: float = key("b of the line", name="b_s_per_byte")
+    times: int = key("published times that the line is fitted to")
+    explained: float = key("share of the variance of log(time) that the line explains", name="explained_log_variance")
+    mean_absolute_error: float = key("mean of |line / published - 1|")
+    share: Mapping[str, float] = key(
+        "median of published / line by mapping; 1 where one fits in with all others", name="median_published_over_line"
+    )
 
 
 def fit_line(machine: str, times: Sequence[PublishedTime] | None = None) -> Line:
@@ -146,19 +135,20 @@ def fit_line(machine: str, times: Sequence[PublishedTime] | None = None) -> Line
     )
 
 
-@dataclass(frozen=True)
-class UpTo:
+@record
+class UpTo(Record):
     """A sentence "up to so many times faster than blocked", and the largest that the tables print."""
 
-    nodes: int
-    stencil: str
-    mappings: tuple[str, ...]
-    machine: str
-    says: float
-    largest: float
-    message_bytes: int
+    nodes: int = key("nodes of the grid")
+    stencil: str = key("stencil of the exchange")
+    mappings: tuple[str, ...] = key("mappings that the sentence is about", shape=Sequence[str])
+    machine: str = key("machine that the sentence is about")
+    says: float = key("speed-up over blocked that the text says")
+    largest: float = key("largest speed-up over blocked that the tables print")
+    message_bytes: int = key("size of the messages with the largest speed-up")
 
     @property
+    @told("whether the text agrees with the tables")
     def holds(self) -> bool:
         if (self.nodes, self.stencil, self.machine) == _MORE_THAN:
             return self.largest > self.says
@@ -197,8 +187,7 @@ def instantiation(repetitions: int = _REPETITIONS) -> dict[str, list[float]]:
 def sections(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[float]]) -> list[Section]:
     """The parts of the page: times, the law, sentences on speed-ups, Figure 9."""
     lines = {machine: fit_line(machine, times) for machine in MACHINES}
-    told = up_to(times)
-    held = sum(one.holds for one in told)
+    said = Tally(up_to(times))
     fastest = min(seconds, key=lambda name: fmean(seconds[name]))
     slowest = max(seconds, key=lambda name: fmean(seconds[name]))
     base = fmean(seconds[fastest])
@@ -212,17 +201,16 @@ def sections(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[floa
                 + ", ".join(f"{line.explained:.0%} ({machine})" for machine, line in lines.items())
                 + f" of the variance of the logarithm; a time is off by {worst.mean_absolute_error:.0%} in the mean on "
                 f"{worst.machine}. J_max is of our own mappings: one that is not the authors' would stand out.",
-                f"Of {len(told)} sentences on speed-ups over blocked {held} agree with the tables to {_NEAR:.0%}"
+                f"Of {len(said.every)} sentences on speed-ups over blocked {said.held} agree with the tables to {_NEAR:.0%}"
                 + "".join(
                     f"; {one.machine}, N = {one.nodes}, {one.stencil}: 'up to {one.says:g}', printed {one.largest:.1f} at "
                     f"{format_size(one.message_bytes)}"
-                    for one in told
-                    if not one.holds
+                    for one in said.wrong
                 )
                 + ".",
             ),
             (
-                Table(_UP_TO_COLUMNS, told, name="speedups-said", caption=_UP_TO_CAPTION),
+                Table(_UP_TO_COLUMNS, said.every, name="speedups-said", caption=_UP_TO_CAPTION),
                 *(_table(times, lines[machine], nodes, name) for (machine, nodes), name in TABLES.items()),
             ),
         ),
@@ -303,10 +291,9 @@ def _instantiation_table(seconds: Mapping[str, Sequence[float]]) -> Table[Any]:
     return Table(columns, list(_INSTANTIATION.items()), name="figure9", caption=caption)
 
 
-def record(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[float]]) -> dict[str, object]:
-    """The same as JSON."""
-    return {
-        "lines": [fit_line(machine, times).to_dict() for machine in MACHINES],
-        "speedups_said": [{**vars(one), "mappings": list(one.mappings), "holds": one.holds} for one in up_to(times)],
-        "instantiation_s": {name: fmean(values) for name, values in seconds.items()},
-    }
+def figures(
+    times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[float]]
+) -> tuple[list[Line], list[UpTo], dict[str, float]]:
+    """Return the lines, the sentences on speed-ups and the means of Figure 9."""
+    means = {name: fmean(values) for name, values in seconds.items()}
+    return [fit_line(machine, times) for machine in MACHINES], up_to(times), means

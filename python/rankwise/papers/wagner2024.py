@@ -8,10 +8,9 @@ rules of ``wagner2024_effects``, not taken from the text. Profiles of repeated `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,21 +23,22 @@ from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.papers import printed
+from rankwise.papers.claims import Tally
 from rankwise.papers.wagner2024_effects import (
     TEN_RUNS,
+    WORDS,
     Array,
+    Effects,
     Measured,
+    Remark,
     Series,
-    constant_up_to,
     crossings,
     drop_of,
-    growth_exponent,
-    largest_spread,
     remarks,
-    saturation_of,
     section,
     table_1,
 )
+from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import RATE, TIME, Chart, SizeAxis, Spec, cursor, field_of, log_axis, nearest, rows
 from rankwise.report.layers import Curves, zoomed
 from rankwise.report.reproduction import Reproduction, Section
@@ -50,19 +50,25 @@ _RUNS = 10
 _RESOLUTION_S = 0.01e-6  # latencies are printed so
 # The paper's placements are our link classes.
 LINKS = {"different_cores": "same-socket", "different_sockets": "other-socket", "different_nodes": "other-node"}
-WORDS = {
-    "same-core": "hardware threads of a core", "shared-cache": "cores that share a cache", "same-socket": "cores of a socket",
-    "other-socket": "sockets of a node", "other-node": "nodes",
-}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Fitted:
+@record
+class Fitted(Record):
     """A placement with its models: Hockney's line over all sizes, and lines between breaks."""
 
     series: Series
-    line: LinkModel
-    pieces: LinkModel
+    link = computed("link class of the placement", str, lambda of: of.series.name)
+    runs = computed("runs that the figures are of", int, lambda of: of.series.runs)
+    alpha_s = computed("start of a message, by the line over all sizes", float, lambda of: of.alpha.alpha_s)
+    alpha_ci_s = computed("95 % interval of alpha_s; empty: unknown", Sequence[float], lambda of: of.alpha.alpha_ci_s or ())
+    beta_s_per_byte = computed("time of a byte, by the last of the pieces", float, lambda of: of.beta.beta_s_per_byte)
+    beta_ci_s_per_byte = computed(
+        "95 % interval of beta_s_per_byte; empty: unknown", Sequence[float], lambda of: of.beta.beta_ci_s_per_byte or ()
+    )
+    line: LinkModel = key("line over all sizes", name="hockney")
+    pieces: LinkModel = key("lines between breaks", name="piecewise")
+    effects = computed("what the figures show", Effects, lambda of: Effects.of(of.series))
+    rows = computed("figures by size", Sequence[Measured], lambda of: of.series.rows())
 
     @property
     def words(self) -> str:
@@ -197,21 +203,20 @@ def fit(series: Series) -> Fitted:
     return Fitted(series, hockney.fit(way, fit_line), piecewise.fit(way, fit_line))
 
 
-def effects(series: Series) -> dict[str, Any]:
-    """Return what the figures of one placement show."""
-    drop, saturation = drop_of(series), saturation_of(series)
-    spread, at = largest_spread(series)
-    constant = constant_up_to(series)
-    return {
-        "constant_latency_up_to_bytes": constant,
-        "constant_latency_s": float(np.mean(series.latency_s[series.sizes <= constant])),
-        "bandwidth_drop": None if drop is None else drop.to_dict(),
-        "saturated_from_bytes": None if saturation is None else saturation[0],
-        "saturated_bytes_per_s": None if saturation is None else saturation[1],
-        "growth_exponent": growth_exponent(series, 65536),
-        "largest_sigma_share": spread,
-        "largest_sigma_share_bytes": at,
-    }
+@record
+class Figures(Record):
+    """Latency and bandwidth by placement under Slurm, fitted, with their effects."""
+
+    paper = computed("the paper's id", str, lambda _: "wagner2024")
+    placements: Sequence[Fitted] = key("the paper's placements, Table 3")
+    farther_is_faster_bytes = computed(
+        "sizes at which latency between sockets is below that between cores",
+        Sequence[int],
+        lambda of: crossings(of.placements[0].series, of.placements[1].series),
+    )
+    measured: Sequence[Fitted] = key("the same of the profiles that were given")
+    lacking: Sequence[str] = key("which of the profiles' runs lack a part, in words")
+    remarks: Sequence[Remark] = key("what the text says of its tables")  # fmt: skip
 
 
 def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
@@ -223,7 +228,7 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
     one = table_1()
     single = section(one, ten)
     single = replace(single, parts=(*single.parts, *_pictures("one-", [fit(one)])))
-    wrong = [remark for remark in remarks(one, ten) if not remark.holds]
+    wrong = Tally(remarks(one, ten)).wrong
     answer = (
         (
             *_answer(theirs),
@@ -280,14 +285,7 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
         title="Wagner 2024: latency and bandwidth by placement under Slurm",
         answer=answer,
         sections=sections,
-        record={
-            "paper": "wagner2024",
-            "placements": [_record(fitted) for fitted in theirs],
-            "farther_is_faster_bytes": crossings(theirs[0].series, theirs[1].series),
-            "measured": [_record(fitted) for fitted in ours],
-            "lacking": lacking,
-            "remarks": [vars(remark) for remark in remarks(one, ten)],
-        },
+        figures=Figures(theirs, ours, lacking, remarks(one, ten)),
         sources=(
             "S. Wagner: PS High-Performance Computing 2024/2025, Assignment 1, 2024. Tables 2 and 3: OSU micro-benchmarks 5.8 "
             "with Open MPI 3.1.6 on LCC3 (two sockets of six cores, InfiniBand); all other figures on this page are computed "
@@ -310,32 +308,14 @@ def _next_command() -> str:
     )
 
 
-def _record(fitted: Fitted) -> dict[str, Any]:
-    series, alpha, beta = fitted.series, fitted.alpha, fitted.beta
-    return {
-        "link": series.name,
-        "runs": series.runs,
-        "alpha_s": alpha.alpha_s,
-        "alpha_ci_s": list(alpha.alpha_ci_s or ()),
-        "beta_s_per_byte": beta.beta_s_per_byte,
-        "beta_ci_s_per_byte": list(beta.beta_ci_s_per_byte or ()),
-        "hockney": fitted.line.to_dict(),
-        "piecewise": fitted.pieces.to_dict(),
-        "effects": effects(series),
-        "rows": [vars(row) for row in series.rows()],
-    }
-
-
 def _line(fitted: Fitted) -> str:
-    record = _record(fitted)
-    rate = format_bandwidth(1 / record["beta_s_per_byte"])
-    return f"{fitted.words}: alpha {format_time(record['alpha_s'])}, {rate} for large messages"
+    rate = format_bandwidth(1 / fitted.beta.beta_s_per_byte)
+    return f"{fitted.words}: alpha {format_time(fitted.alpha.alpha_s)}, {rate} for large messages"
 
 
 def _answer(theirs: Sequence[Fitted]) -> tuple[str, ...]:
-    found = {fitted.series.name: effects(fitted.series) for fitted in theirs}
-    dropping = [fitted for fitted in theirs if found[fitted.series.name]["bandwidth_drop"]]
-    steady = [fitted for fitted in theirs if not found[fitted.series.name]["bandwidth_drop"]]
+    dropping = [fitted for fitted in theirs if drop_of(fitted.series)]
+    steady = [fitted for fitted in theirs if not drop_of(fitted.series)]
     drops = "; ".join(_drop_words(fitted) for fitted in dropping)
     falls = f"Bandwidth falls as messages grow {'only ' if steady else ''}between {drops}." if dropping else ""
     stays = f"Between {' and '.join(f.words for f in steady)} it does not{'' if dropping else ' fall as messages grow'}."
@@ -361,25 +341,23 @@ def _drop_words(fitted: Fitted) -> str:
 
 
 def _sentences(fitted: Fitted) -> list[str]:
-    found = effects(fitted.series)
-    sentences = [
-        f"Between {fitted.words}: latency is constant, {format_time(found['constant_latency_s'])}, up to "
-        f"{format_size(found['constant_latency_up_to_bytes'])}"
-    ]
-    if found["growth_exponent"] is not None:
-        sentences[0] += f", and from 64 KiB on it grows like size to the power {found['growth_exponent']:.2f}"
-    if found["saturated_from_bytes"] is not None:
-        sentences[0] += (
-            f"; bandwidth stays within 10 % of {format_bandwidth(found['saturated_bytes_per_s'])} from "
-            f"{format_size(found['saturated_from_bytes'])} on"
-        )
-    sentences[0] += (
-        f"; no latency's standard deviation is above {100 * found['largest_sigma_share']:.1f} % "
-        f"(at {format_size(found['largest_sigma_share_bytes'])})."
+    found = Effects.of(fitted.series)
+    first = (
+        f"Between {fitted.words}: latency is constant, {format_time(found.constant_latency_s)}, up to "
+        f"{format_size(found.constant_latency_up_to_bytes)}"
     )
-    if found["bandwidth_drop"]:
-        sentences.append(f"Bandwidth drops between {_drop_words(fitted)}.")
-    return sentences
+    if found.growth_exponent is not None:
+        first += f", and from 64 KiB on it grows like size to the power {found.growth_exponent:.2f}"
+    if found.saturated_from_bytes is not None and found.saturated_bytes_per_s is not None:
+        first += (
+            f"; bandwidth stays within 10 % of {format_bandwidth(found.saturated_bytes_per_s)} from "
+            f"{format_size(found.saturated_from_bytes)} on"
+        )
+    first += (
+        f"; no latency's standard deviation is above {100 * found.largest_sigma_share:.1f} % "
+        f"(at {format_size(found.largest_sigma_share_bytes)})."
+    )
+    return [first, *([f"Bandwidth drops between {_drop_words(fitted)}."] if found.bandwidth_drop else [])]
 
 
 def _comparisons(fitted: Sequence[Fitted]) -> list[str]:
@@ -406,7 +384,7 @@ def _fits_table(name: str, caption: str, fitted: Sequence[Fitted]) -> Table[Fitt
 
     columns: Sequence[Column[Fitted]] = (
         Column("between", lambda one: one.words),
-        Column(None, "series.name", key="link"),
+        Column(None, "link"),
         Column("alpha", "alpha.alpha_s", format_time, "alpha_s"),
         Column("95 %", lambda one: one.alpha_ci, times),
         Column(None, lambda one: one.alpha_ci[0], key="alpha_lo_s"),

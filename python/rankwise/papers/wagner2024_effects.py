@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.blocks import Column, Table, yes_or_no
 from rankwise.papers import printed
+from rankwise.papers.claims import Tally
+from rankwise.records import Record, key, record
 from rankwise.report.reproduction import Section
 from rankwise.units import format_bandwidth, format_size, format_time
 
@@ -28,6 +29,10 @@ MACHINES, PACKAGES, CORES_A_PACKAGE, THREADS_A_CORE = 8, 2, 6, 2
 CLUSTER_CORES, MEMORY_GB, NUMA_GB = 96, 47, (23, 24)
 L3_BYTES = 12 * 2**20
 _BUFFERS = 4  # of a ping-pong: each rank sends from one and receives into another
+WORDS = {
+    "same-core": "hardware threads of a core", "shared-cache": "cores that share a cache", "same-socket": "cores of a socket",
+    "other-socket": "sockets of a node", "other-node": "nodes",
+}  # fmt: skip
 _OVERLAPS = 1.5  # bandwidth over size / latency, from which on messages in flight overlap
 
 
@@ -59,15 +64,15 @@ class Series:
         ]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A placement's figures at a size; bandwidths None where there are none."""
+@record
+class Measured(Record):
+    """A placement's figures at a size."""
 
-    message_bytes: int
-    latency_s: float
-    latency_sigma_s: float
-    bandwidth_bytes_per_s: float | None
-    bandwidth_sigma_bytes_per_s: float | None
+    message_bytes: int = key("size of a message")
+    latency_s: float = key("mean latency over runs")
+    latency_sigma_s: float = key("standard deviation of latency_s over runs")
+    bandwidth_bytes_per_s: float | None = key("mean bandwidth over runs; null: none was measured")
+    bandwidth_sigma_bytes_per_s: float | None = key("standard deviation of bandwidth_bytes_per_s; null: none was measured")
 
 
 def _us(time_s: float) -> str:
@@ -90,19 +95,37 @@ TEN_RUNS: Sequence[Column[Measured]] = (
 )
 
 
-@dataclass(frozen=True)
-class Drop:
-    """A bandwidth that falls as messages grow: from a peak to a bottom; ``recovered_bytes`` None: never again so high."""
+@record
+class Drop(Record):
+    """A bandwidth that falls as messages grow, from a peak to a bottom."""
 
-    peak_bytes: int
-    peak: float
-    bottom_bytes: int
-    bottom: float
-    recovered_bytes: int | None
+    peak_bytes: int = key("size from which on it falls")
+    peak: float = key("bandwidth at peak_bytes", name="peak_bytes_per_s")
+    bottom_bytes: int = key("size at which it is lowest after the fall")
+    bottom: float = key("bandwidth at bottom_bytes", name="bottom_bytes_per_s")
+    recovered_bytes: int | None = key("least size at which it is as high again; null: at none")
 
-    def to_dict(self) -> dict[str, Any]:
-        renamed = {"peak": "peak_bytes_per_s", "bottom": "bottom_bytes_per_s"}
-        return {renamed.get(name, name): value for name, value in vars(self).items()}
+
+@record
+class Effects(Record):
+    """What the figures of one placement show."""
+
+    constant_latency_up_to_bytes: int = key("largest size up to which latency is that of the smallest messages")
+    constant_latency_s: float = key("mean latency up to constant_latency_up_to_bytes")
+    bandwidth_drop: Drop | None = key("where bandwidth falls as messages grow; null: nowhere")
+    saturated_from_bytes: int | None = key("size from which on bandwidth grows no more; null: too few bandwidths")
+    saturated_bytes_per_s: float | None = key("bandwidth from saturated_from_bytes on; null: too few bandwidths")
+    growth_exponent: float | None = key("p where latency grows as size to the power p from 64 KiB on; null: too few sizes")
+    largest_sigma_share: float = key("largest standard deviation of a latency by its mean")
+    largest_sigma_share_bytes: int = key("size of the message with largest_sigma_share")
+
+    @staticmethod
+    def of(series: Series) -> Effects:
+        constant = constant_up_to(series)
+        constant_s = float(np.mean(series.latency_s[series.sizes <= constant]))
+        from_bytes, rate = saturation_of(series) or (None, None)
+        growth = growth_exponent(series, 65536)
+        return Effects(constant, constant_s, drop_of(series), from_bytes, rate, growth, *largest_spread(series))
 
 
 def constant_up_to(series: Series) -> int:
@@ -173,13 +196,13 @@ def largest_spread(series: Series) -> tuple[float, int]:
     return float(np.max(share)), int(series.sizes[int(np.argmax(share))])
 
 
-@dataclass(frozen=True)
-class Remark:
-    """What the text says, what the figures say, and whether that is the same."""
+@record
+class Remark(Record):
+    """What the text says of its tables, held against them."""
 
-    says: str
-    figures: str
-    holds: bool
+    says: str = key("what the text says")
+    figures: str = key("what the tables say")
+    holds: bool = key("whether that is the same")
 
 
 def table_1() -> Series:
@@ -285,18 +308,17 @@ def why(ten: Sequence[Series]) -> list[str]:
 
 def section(one: Series, ten: Sequence[Series]) -> Section:
     """The part of the page without its pictures."""
-    told = remarks(one, ten)
-    wrong = [remark for remark in told if not remark.holds]
+    told = Tally(remarks(one, ten))
     return Section(
         "single",
         "One run, its remarks, and why",
         (
-            f"Of {len(told)} remarks of the text {len(told) - len(wrong)} follow from its tables; {len(wrong)} do not: "
-            + "; ".join(f"'{remark.says}' ({remark.figures})" for remark in wrong)
+            f"Of {len(told.claims)} remarks of the text {told.held} follow from its tables; {len(told.wrong)} do not: "
+            + "; ".join(f"'{remark.says}' ({remark.figures})" for remark in told.wrong)
             + ".",
             *why(ten),
         ),
-        (Table(_REMARKS, told, name="remarks", caption="What the text says, and what its tables say."), _table(one)),
+        (Table(_REMARKS, told.claims, name="remarks", caption="What the text says, and what its tables say."), _table(one)),
     )
 
 
@@ -310,7 +332,7 @@ def _in_flight(series: Series) -> str:
         return ""
     i = int(ends[0])
     return (
-        f"Between {_WORDS[series.name]} 64 messages in flight carry {gain[i]:.1f} times what single ones do at "
+        f"Between {WORDS[series.name]} 64 messages in flight carry {gain[i]:.1f} times what single ones do at "
         f"{format_size(int(sizes[i]))}, {gain[i + 1]:.1f} times at {format_size(int(sizes[i + 1]))}: up to the first, the "
         "eager limit of the shared memory, the sender copies in while the receiver copies out; beyond it each message waits "
         "for its receiver and is copied alone."
@@ -327,19 +349,12 @@ def _cache(ten: Sequence[Series]) -> str:
     expected = [name for name, leaves in ((near.name, leaves_near), (far.name, leaves_far)) if leaves]
     return (
         f"From {format_size(before)} to {format_size(largest)} latency grows {steps[near.name]:.1f} times between "
-        f"{_WORDS[near.name]}, {steps[far.name]:.1f} times between {_WORDS[far.name]}. Four buffers of a ping-pong are "
+        f"{WORDS[near.name]}, {steps[far.name]:.1f} times between {WORDS[far.name]}. Four buffers of a ping-pong are "
         f"{format_size(_BUFFERS * largest)} in the one cache of {format_size(L3_BYTES)} that cores share, two are "
         f"{format_size(_BUFFERS // 2 * largest)} in each socket's: by that "
-        + (
-            f"{' and '.join(_WORDS[name] for name in expected)} alone leave the cache"
-            if expected
-            else "nobody leaves the cache"
-        )
+        + (f"{' and '.join(WORDS[name] for name in expected)} alone leave the cache" if expected else "nobody leaves the cache")
         + (", which is what is seen." if jumps == expected else ", which is not what is seen.")
     )
-
-
-_WORDS = {"same-socket": "cores of a socket", "other-socket": "sockets of a node", "other-node": "nodes"}
 
 
 def _misfits(sizes: NDArray[np.int64], values: Array) -> tuple[float, float]:

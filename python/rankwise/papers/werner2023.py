@@ -6,10 +6,9 @@ below, whatever the distribution: it is at least mean - 2 sigma (mean - sigma sq
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +16,8 @@ import numpy as np
 
 from rankwise.blocks import Column, Picture, Table
 from rankwise.papers import werner2023_tradeoff as tradeoff
-from rankwise.papers.werner2023_study import RANKS, PingPong, Published, Study, ping_pong_profile, published_rows
+from rankwise.papers.werner2023_study import RANKS, Judged, PingPong, Published, Study, ping_pong_profile, published_rows
+from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, RULE, Chart, Spec, emphasised, field_of, rows, series_scale
 from rankwise.report.layers import Curves, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
@@ -29,6 +29,51 @@ _COMMAND = "rankwise reproduce werner2023 --engine run -o here"
 _SHOWN = 60.0  # per cent; what lies beyond is drawn at the edge and said in words, or it would flatten all else
 
 
+@record
+class Timed(Record):
+    """A row of Tables 2 to 6 with what is predicted of it."""
+
+    row: Published = key(inline=True)
+    ours_s: float = key("time that our walk over the schedule predicts", name="our_prediction_s")
+    hockney_s: float = key("time that Hockney's two parameters predict", name="hockney_prediction_s")
+    max_rate_s: float = key("time that Table 1 with the factor for large messages predicts", name="max_rate_prediction_s")
+
+    def error(self, predicted_s: float) -> float:
+        return predicted_s / self.row.measured_s - 1
+
+
+def _of(meaning: str, name: str, kind: Any = float) -> computed:
+    """Declare a key that is an attribute of the study."""
+    return computed(meaning, kind, lambda of: attrgetter(name)(of.study))
+
+
+@record
+class Figures(Record):
+    """Tables 1 to 6 on the Shift, the published prediction and models beside it."""
+
+    study: Study
+    paper = computed("the paper's id", str, lambda _: "werner2023")
+    published_prediction_max_abs_diff_ns = _of("ours against the published prediction, at most", "difference_ns")
+    rows_count = computed("rows of Tables 2 to 6", int, lambda of: len(of.study.rows))
+    mape_published = _of("mean absolute error of the published prediction", "lookup.mape")
+    mape_unit = computed("unit of every mape and of bias_published", str, lambda _: "percent")
+    bias_published = _of("mean error of the published prediction", "bias")
+    share_inside_sigma_published = _of("share of published predictions within a standard deviation", "inside_sigma")
+    median_sigma_of_mean = _of("median of standard deviation by mean", "median_sigma")
+    mape_published_without_its_ping_pong = computed(
+        "mean absolute error of the look-up where the ping-pong lacks the size",
+        float,
+        lambda of: of.study.without_its_ping_pong(),
+    )
+    models = _of("the published prediction and ours", "models", Sequence[Judged])
+    best_model = _of("name of the best of the models", "max_rate.name", str)
+    mape_noise_floor = _of("mean absolute error of a line in k, each k predicted from the others", "floor")
+    mape_noise_floor_by_size = _of("mape_noise_floor by size", "floor_by_size", Mapping[str, float])
+    tradeoff = computed("Team Shift against the Shift", tradeoff.Tradeoff, lambda of: tradeoff.Tradeoff(of.study.duels))
+    ping_pong = _of("Table 1", "ping_pong", Sequence[PingPong])
+    rows = computed("Tables 2 to 6 by row", Sequence[Timed], lambda of: _timed(of.study))  # fmt: skip
+
+
 def reproduce() -> Reproduction:
     """Compute everything from the paper's tables alone."""
     study = Study(published_rows(), ping_pong_profile())
@@ -37,7 +82,7 @@ def reproduce() -> Reproduction:
         title="Werner et al. 2023: the Shift, predicted and measured",
         answer=_answer(study),
         sections=(_models_section(study), tradeoff.section(study.duels), raw_section(study), _tables_section(study)),
-        record=_record(study),
+        figures=Figures(study),
         sources=(
             "T. Werner, C. Päßler, I. Kabadshow, M. Werner: Analytical Model of Communication Algorithm for Simulations "
             "with Range-Limited Interactions, 2023. Table 1 is the ping-pong between nodes of JURECA, Tables 2 to 6 the "
@@ -65,35 +110,6 @@ def _answer(study: Study) -> Sequence[str]:
 
 def _threshold(study: Study) -> str:
     return format_size(int(study.max_rate.parameters["contention_from_bytes"]))
-
-
-def _record(study: Study) -> dict[str, Any]:
-    return {
-        "paper": "werner2023",
-        "published_prediction_max_abs_diff_ns": study.difference_ns,
-        "rows_count": len(study.rows),
-        "mape_published": study.lookup.mape,
-        "mape_unit": "percent",
-        "bias_published": study.bias,
-        "share_inside_sigma_published": study.inside_sigma,
-        "median_sigma_of_mean": study.median_sigma,
-        "mape_published_without_its_ping_pong": study.without_its_ping_pong(),
-        "models": [judged.to_dict() for judged in study.models],
-        "best_model": study.max_rate.name,
-        "mape_noise_floor": study.floor,
-        "mape_noise_floor_by_size": {str(size): error for size, error in study.floor_by_size.items()},
-        "tradeoff": tradeoff.record(study.duels),
-        "ping_pong": [dataclasses.asdict(row) for row in study.ping_pong],
-        "rows": [
-            {
-                "table": timed.row.table, "message_bytes": timed.row.message_bytes, "cutoff": timed.row.cutoff,
-                "measured_s": timed.row.measured_s, "measured_sigma_s": timed.row.sigma_s,
-                "published_prediction_s": timed.row.predicted_s, "our_prediction_s": timed.ours_s,
-                "hockney_prediction_s": timed.hockney_s, "max_rate_prediction_s": timed.max_rate_s,
-            }
-            for timed in _timed(study)
-        ],
-    }  # fmt: skip
 
 
 def _models_section(study: Study) -> Section:
@@ -193,20 +209,7 @@ _TABLE_1: Sequence[Column[PingPong]] = (
 )
 
 
-@dataclass(frozen=True)
-class _Timed:
-    """A row of Tables 2 to 6 with what is predicted of it."""
-
-    row: Published
-    ours_s: float
-    hockney_s: float
-    max_rate_s: float
-
-    def error(self, predicted_s: float) -> float:
-        return predicted_s / self.row.measured_s - 1
-
-
-_TIMED: Sequence[Column[_Timed]] = (
+_TIMED: Sequence[Column[Timed]] = (
     Column("k", "row.cutoff", key="k"),
     Column("measured", "row.measured_s", _ns, "measured_s"),
     Column("sigma", "row.sigma_s", _ns, "measured_sigma_s"),
@@ -224,12 +227,12 @@ _TIMED: Sequence[Column[_Timed]] = (
 )  # fmt: skip
 
 
-def _timed(study: Study) -> list[_Timed]:
+def _timed(study: Study) -> list[Timed]:
     predictions = (study.ours, study.hockney.predicted_s, study.max_rate.predicted_s)
-    return [_Timed(row, *times) for row, *times in zip(study.rows, *(found.tolist() for found in predictions), strict=True)]
+    return [Timed(row, *times) for row, *times in zip(study.rows, *(found.tolist() for found in predictions), strict=True)]
 
 
-def _table(study: Study, size: int) -> Table[_Timed]:
+def _table(study: Study, size: int) -> Table[Timed]:
     number = study.table_of(size)
     caption = f"Table {number}: Shift (1-D) on {RANKS} nodes, blocks of {format_size(size)}; times in ns"
     timed = [one for one in _timed(study) if one.row.message_bytes == size]

@@ -91,7 +91,7 @@ def reproduction(rows: list[Row], profiles: Mapping[str, Profile], ranks: int) -
         title="Werner et al. 2023: the Shift on this machine",
         answer=answer,
         sections=(Section("here", "Means, and the smallest 20 %", (), (_table(measured, predicted),)),),
-        record=record,
+        figures=record,
         sources=("Measured on this machine; the experiment is that of sections 4.2 to 4.4, 6.2.2 and 6.2.3 of werner2023.",),
         next_command="rankwise measure -o machine.json",
     )

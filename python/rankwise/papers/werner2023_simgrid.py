@@ -73,7 +73,7 @@ def reproduction(rows: Sequence[Published], simulated: Times, predicted: Times) 
                 (_ssend_table(rows, simulated), _modes_table(rows, simulated, predicted)),
             ),
         ),
-        record={
+        figures={
             "paper": "werner2023",
             "engine": "simgrid",
             "mape_simulated": 100 * error,
@@ -82,12 +82,7 @@ def reproduction(rows: Sequence[Published], simulated: Times, predicted: Times) 
             "simulation_against_model": {mode: 100 * value for mode, value in apart.items()},
             "rows": [
                 {
-                    "table": row.table,
-                    "message_bytes": row.message_bytes,
-                    "cutoff": row.cutoff,
-                    "measured_s": row.measured_s,
-                    "measured_sigma_s": row.sigma_s,
-                    "published_prediction_s": row.predicted_s,
+                    **row.to_dict(),
                     **{f"simulated_{mode}_s": simulated[mode, row.message_bytes, row.cutoff] for mode in MODES},
                     **{f"our_prediction_{mode}_s": predicted[mode, row.message_bytes, row.cutoff] for mode in MODES},
                 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from rankwise.models.curve import curve_from_table
 from rankwise.models.max_rate import with_contention
 from rankwise.papers import DATA, printed
 from rankwise.papers import werner2023_tradeoff as tradeoff
-from rankwise.records import Interval
+from rankwise.records import Interval, Record, key, record
 from rankwise.statistics import interval_95
 from rankwise.workloads.exchange import Asked, make_cases
 
@@ -33,54 +32,45 @@ LINK = "other-node"
 RANKS = 64  # section 4.2
 
 
-@dataclass(frozen=True)
-class Published:
+@record
+class Published(Record):
     """One row of Tables 2 to 6, as printed."""
 
-    table: int
-    message_bytes: int
-    cutoff: int
-    measured_s: float
-    sigma_s: float
-    predicted_s: float
+    table: int = key("number of the paper's table")
+    message_bytes: int = key("size of a rank's block")
+    cutoff: int = key("layers of neighbours, k")
+    measured_s: float = key("mean of the measured times")
+    sigma_s: float = key("standard deviation of the measured times", name="measured_sigma_s")
+    predicted_s: float = key("time that the paper predicts", name="published_prediction_s")
 
 
-@dataclass(frozen=True)
-class PingPong:
-    """One row of Table 1, as printed; an empty message has no beta."""
+@record
+class PingPong(Record):
+    """One row of Table 1, as printed."""
 
-    message_bytes: int
-    latency_s: float
-    sigma_s: float
-    beta_s_per_byte: float | None
+    message_bytes: int = key("size of a message")
+    latency_s: float = key("mean time of a message, one way")
+    sigma_s: float = key("standard deviation of latency_s")
+    beta_s_per_byte: float | None = key("printed time of a byte; null: of an empty message none is printed")
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A model against the 50 measured times: what it is, its parameters, predictions, errors in percent.
+@record
+class Judged(Record):
+    """A model against the 50 measured times; errors in percent. Errors by size and with a size left out are of predictions
+    that knew nothing of the exchanges of the size that they predict."""
 
-    ``by_size`` and ``mape_unseen`` are of predictions that knew nothing of the exchanges of the size that they predict.
-    """
-
-    name: str
-    what: str
-    parameters: Mapping[str, float]
+    name: str = key("name of the model", name="model")
+    what: str = key("what the model is")
+    parameters: Mapping[str, float] = key("its parameters by name")
     predicted_s: Array
-    mape: float
-    mape_unseen: float
-    by_size: Mapping[int, float]
-    intervals: Mapping[str, Interval] = dataclasses.field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "model": self.name,
-            "what": self.what,
-            "parameters": dict(self.parameters),
-            "parameters_ci": {name: list(pair) for name, pair in self.intervals.items()},
-            "mape": self.mape,
-            "mape_leave_one_size_out": self.mape_unseen,
-            "mape_by_size": {str(size): error for size, error in self.by_size.items()},
-        }
+    mape: float = key("mean absolute error over all rows")
+    mape_unseen: float = key("mean absolute error on sizes that it was not fitted to", name="mape_leave_one_size_out")
+    by_size: Mapping[int, float] = key(
+        "mean absolute error by size, which it was not fitted to", name="mape_by_size", shape=Mapping[str, float]
+    )
+    intervals: Mapping[str, Interval] = key(
+        "95 % intervals of parameters, where known", factory=dict, name="parameters_ci", after="parameters"
+    )
 
 
 def published_rows() -> list[Published]:

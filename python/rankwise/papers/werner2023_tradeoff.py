@@ -17,6 +17,7 @@ from typing import Any
 from rankwise.blocks import Column, Table
 from rankwise.engines.session import predict_rows
 from rankwise.machine.profile import Profile
+from rankwise.records import Interval, Record, computed, key, record, told
 from rankwise.report.reproduction import Section
 from rankwise.units import format_size, format_time
 from rankwise.workloads.exchange import Asked, make_cases
@@ -44,21 +45,28 @@ class Time:
         return Time(*(factor * end for end in (self.time_s, self.low_s, self.high_s)))
 
 
-@dataclass(frozen=True)
-class Duel:
+@record
+class Duel(Record):
     """The Shift against the best team size, for one order, reading, block size and cutoff."""
 
-    order: str
-    reading: str
-    message_bytes: int
-    cutoff: int
+    order: str = key("order of sending")
+    reading: str = key("how teams are read: pooled or replicated")
+    message_bytes: int = key("size of a box's block")
+    cutoff: int = key("layers of neighbours, k")
     shift: Time
     team: Time
-    replication: int
+    shift_s = computed("predicted time of the Shift", float, lambda duel: duel.shift.time_s)
+    shift_ci_s = computed("", Interval, lambda duel: (duel.shift.low_s, duel.shift.high_s))
+    team_shift_s = computed("predicted time of Team Shift", float, lambda duel: duel.team.time_s)
+    team_shift_ci_s = computed("", Interval, lambda duel: (duel.team.low_s, duel.team.high_s))
+    replication: int = key("ranks of a team, the better of 2 and 4")
 
     @property
+    @told("which is faster: shift or team-shift")
     def faster(self) -> str:
         return "team-shift" if self.team.time_s < self.shift.time_s else "shift"
+
+    intervals_overlap = computed("whether the intervals of both meet", bool, lambda duel: not duel.apart)
 
     @property
     def apart(self) -> bool:
@@ -72,17 +80,25 @@ class Duel:
         return letter if self.apart else letter.lower()
 
 
-@dataclass(frozen=True)
-class Crossover:
-    """From which cutoff on Team Shift is faster for all larger ones shown, and
-    from which on beyond its interval; None: none."""
+@record
+class Crossover(Record):
+    """From which cutoff on Team Shift is faster than the Shift."""
 
-    order: str
-    reading: str
-    message_bytes: int
-    first: int | None  # the least cutoff at which it is faster at all
-    always: int | None
-    surely: int | None
+    order: str = key("order of sending")
+    reading: str = key("how teams are read: pooled or replicated")
+    message_bytes: int = key("size of a box's block")
+    first: int | None = key("least cutoff at which Team Shift is faster; null: at none up to 10")
+    always: int | None = key("cutoff from which on it is faster at all up to 10; null: none")
+    surely: int | None = key("cutoff from which on it is faster beyond both intervals at all up to 10; null: none")
+
+
+@record
+class Tradeoff(Record):
+    """Team Shift against the Shift."""
+
+    boxes = computed("boxes in a row", int, lambda _: BOXES)
+    crossovers = computed("where Team Shift takes over", Sequence[Crossover], lambda of: crossovers(of.rows))
+    rows: Sequence[Duel] = key("both by order, reading, size and cutoff")
 
 
 def duels(profile: Profile, sizes: Sequence[int]) -> list[Duel]:
@@ -124,14 +140,14 @@ def section(found: Sequence[Duel]) -> Section:
 
 def paragraphs(found: Sequence[Duel]) -> tuple[str, ...]:
     """Say what the duels come to; every figure is taken from them."""
-    told = [
+    said = [
         "The paper asks for the tradeoff points and leaves them to a Team Shift model. Table 1 is enough for one: the "
         f"schedules of both, walked by the same judge, for {BOXES} boxes in a row. Like is compared with like: in turns, a "
         "message that is sent and one that is received in the same step take two, of both; with receives posted first, one, "
         "of both; and with both directions together the Shift alone gains, since blocks of teams travel one way."
     ]
-    told += [f"{order.capitalize()}: {sentence(found, order)}" for order in ORDERS]
-    return tuple(told)
+    said += [f"{order.capitalize()}: {sentence(found, order)}" for order in ORDERS]
+    return tuple(said)
 
 
 def sentence(found: Sequence[Duel], order: str) -> str:
@@ -147,23 +163,6 @@ def sentence(found: Sequence[Duel], order: str) -> str:
         )
         parts.append(f"{reading} teams win {_from(always)}, {sure}")
     return "; ".join(parts) + "."
-
-
-def record(found: Sequence[Duel]) -> dict[str, object]:
-    """The same as JSON."""
-    return {
-        "boxes": BOXES,
-        "crossovers": [vars(c) for c in crossovers(found)],
-        "rows": [
-            {
-                "order": d.order, "reading": d.reading, "message_bytes": d.message_bytes, "cutoff": d.cutoff,
-                "shift_s": d.shift.time_s, "shift_ci_s": [d.shift.low_s, d.shift.high_s],
-                "team_shift_s": d.team.time_s, "team_shift_ci_s": [d.team.low_s, d.team.high_s],
-                "replication": d.replication, "faster": d.faster, "intervals_overlap": not d.apart,
-            }
-            for d in found
-        ],
-    }  # fmt: skip
 
 
 def _times(

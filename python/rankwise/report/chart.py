@@ -145,6 +145,12 @@ def _break_title(panel: Spec, width_px: float) -> None:
         panel["title"] = {**whole, "text": textwrap.wrap(whole["text"], max(12, int(width_px / _TITLE_LETTER_PX)))}
 
 
+def stop_of(stops: list[str], words: str) -> Spec:
+    """Add a sentence to those that arrow keys step through; return what rows of data have of it."""
+    stops.append(words)
+    return {"stop": len(stops) - 1, "tip": words}
+
+
 def field_of(name: str, kind: str = "quantitative", **more: Any) -> Spec:
     """Return the encoding of a field; ``kind``: quantitative, nominal, ordinal, temporal."""
     return {"field": name, "type": kind, **more}

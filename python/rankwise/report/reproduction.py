@@ -9,6 +9,7 @@ from typing import Any
 
 from rankwise.blocks import Picture, Table, csv_text
 from rankwise.files import write_whole
+from rankwise.records import Record
 from rankwise.report.document import Document, Next
 from rankwise.report.document import Section as Section
 
@@ -17,13 +18,13 @@ _MOST_WHY = 2  # sentences below the headline
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's figures beside ours: ``record`` is the JSON, ``answer`` the few sentences that matter most."""
+    """A paper's figures beside ours: ``figures`` are the JSON, ``answer`` the few sentences that matter most."""
 
     paper: str
     title: str
     answer: Sequence[str]
     sections: Sequence[Section]
-    record: Mapping[str, Any]
+    figures: Record | Mapping[str, Any]
     sources: Sequence[str]
     next_command: str
 

@@ -55,6 +55,8 @@ def test_a_schema_is_one_and_tells_its_keys(name: str) -> None:
         assert set(one.get("required", ())) <= set(one["properties"])
         for key, value in one["properties"].items():
             assert isinstance(value, dict) and value.get("description"), f"nothing is said of {key}"
+        meanings = [value["description"] for value in one["properties"].values()]
+        assert len(set(meanings)) == len(meanings), f"keys share a meaning: {sorted(meanings)}"
     for one in objects(schema):
         assert "$ref" not in one or one["$ref"].removeprefix("#/$defs/") in defined
     with pytest.raises(ValidationError):

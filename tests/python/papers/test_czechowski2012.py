@@ -35,9 +35,8 @@ def test_every_row_of_the_worked_out_table(key: str, literal: float, effective: 
 
 
 def test_which_figures_reproduce_within_5_percent() -> None:
-    rows = {row["key"]: row for row in paper.comparison()}
-    literal = {key for key, row in rows.items() if row["literal_within_5_percent"]}
-    effective = {key for key, row in rows.items() if row["paper_effective_within_5_percent"]}
+    literal = {row.name for row in paper.PUBLISHED if row.literal_within_5_percent}
+    effective = {row.name for row in paper.PUBLISHED if row.paper_effective_within_5_percent}
     assert literal == {"overlapped_time", "cpu1_processors_over_gpu"}
     assert effective == literal | {
         "gpu_performance", "gpu_net_over_mem", "cpu1_over_gpu", "cpu2_processors", "cpu2_peak", "cpu3_processors",
@@ -95,10 +94,10 @@ def test_figure_6_levels_depend_on_the_reading() -> None:
     assert max(ratio for curve in literal.values() for _, ratio in curve) < 1
     assert effective["3-D torus"][0][1] == pytest.approx(1.18, abs=5e-3)
     assert effective["3-D torus"][-1][1] == pytest.approx(1.03, abs=5e-3)
-    rows = {(row["reading"], row["topology"]): row for row in paper.figure6_statements()}
-    assert all(row["trend_agrees"] for row in rows.values())
-    assert rows[(LITERAL, "3-D torus")]["level_agrees"] is True
-    assert rows[(EFFECTIVE, "3-D torus")]["level_agrees"] is False
+    rows = {(row.reading, row.topology): row for row in paper.figure6_statements()}
+    assert all(row.trend_agrees for row in rows.values())
+    assert rows[(LITERAL, "3-D torus")].level_agrees is True
+    assert rows[(EFFECTIVE, "3-D torus")].level_agrees is False
 
 
 def test_the_ideal_mapping_is_p_to_the_sixth_faster() -> None:
@@ -106,10 +105,10 @@ def test_the_ideal_mapping_is_p_to_the_sixth_faster() -> None:
 
 
 def test_the_cells_that_contradict_the_table() -> None:
-    wrong = {(cell.key, cell.design, cell.column) for cell in table1.cells() if cell.verdict == table1.CONTRADICTS}
+    wrong = {(cell.name, cell.design, cell.column) for cell in table1.cells() if cell.verdict == table1.CONTRADICTS}
     assert wrong == {("cores", "cpu", "2020"), ("nodes", "cpu", "2020")}
     for cell in table1.cells():
-        if (cell.key, cell.design, cell.column) not in wrong:
+        if (cell.name, cell.design, cell.column) not in wrong:
             assert abs(cell.difference) < 0.05, cell
 
 
@@ -124,8 +123,8 @@ def test_printed_figures_hold_what_rounds_to_them() -> None:
 
 
 def test_extrapolation_gives_the_table_at_both_ends() -> None:
-    first = {(row["key"], row["design"]): row["value"] for row in table1.table_at(2010)}
-    last = {(row["key"], row["design"]): row["value"] for row in table1.table_at(2020)}
+    first = {(row.name, row.design): row.value for row in table1.table_at(2010)}
+    last = {(row.name, row.design): row.value for row in table1.table_at(2020)}
     assert first[("node_peak", "gpu")] == 515e9
     assert last[("node_peak", "gpu")] == pytest.approx(30.385e12)
     assert last[("nodes", "cpu")] == pytest.approx(1.345e6, rel=1e-3)
@@ -134,7 +133,7 @@ def test_extrapolation_gives_the_table_at_both_ends() -> None:
 
 
 def test_slips_name_what_follows() -> None:
-    follows = {slip["what"]: slip["follows"] for slip in table1.slips()}
+    follows = {slip.what: slip.follows for slip in table1.slips()}
     assert follows["ten-year factor of the memory bandwidth"] == pytest.approx(10.08, abs=5e-3)
     assert follows["share of 4 EF/s that 2.8 PF/s are"] == pytest.approx(0.0007)
     assert follows["processors of CPU-1 over those of the GPU system, by Table 1"] == pytest.approx(9.6, abs=0.05)
@@ -142,19 +141,19 @@ def test_slips_name_what_follows() -> None:
 
 def test_what_was_run_since() -> None:
     step = since.largest_step()
-    assert step["field_bytes_per_node"] == pytest.approx(34.4e9, rel=2e-3)
-    assert step["exchange_s"] == pytest.approx(0.344, abs=5e-4)
-    assert step["network_connected_s"] == pytest.approx(6.2, abs=0.05)
-    assert step["network_torus_s"] == pytest.approx(99, abs=0.5)
-    assert step["share_of_injection"] == pytest.approx(0.73, abs=5e-3)
-    assert step["memory_literal_s"] == pytest.approx(0.9, abs=0.05)
-    assert step["memory_effective_cpu_s"] == pytest.approx(10.4, abs=0.06)
-    assert step["memory_constant_measured"] == pytest.approx([19, 24], abs=0.6)
-    assert step["net_over_mem_measured"] == pytest.approx([2.5, 3.1], abs=0.06)
-    assert step["fraction_of_peak"] == pytest.approx([0.007, 0.007], abs=6e-4)
-    assert since.library_run()["share_explained"] == pytest.approx(0.67, abs=5e-3)
-    assert since.balance()["frontier_die"] == pytest.approx(0.0078, abs=5e-5)
-    assert since.balance()["predicted_2020"] == pytest.approx(0.156, abs=5e-4)
+    assert step.field_bytes_per_node == pytest.approx(34.4e9, rel=2e-3)
+    assert step.exchange_s == pytest.approx(0.344, abs=5e-4)
+    assert step.network_connected_s == pytest.approx(6.2, abs=0.05)
+    assert step.network_torus_s == pytest.approx(99, abs=0.5)
+    assert step.share_of_injection == pytest.approx(0.73, abs=5e-3)
+    assert step.memory_literal_s == pytest.approx(0.9, abs=0.05)
+    assert step.memory_effective_cpu_s == pytest.approx(10.4, abs=0.06)
+    assert step.memory_constant_measured == pytest.approx([19, 24], abs=0.6)
+    assert step.net_over_mem_measured == pytest.approx([2.5, 3.1], abs=0.06)
+    assert step.fraction_of_peak == pytest.approx([0.007, 0.007], abs=6e-4)
+    assert since.CUFFTMP.share_explained == pytest.approx(0.67, abs=5e-3)
+    assert since.balance().frontier_die == pytest.approx(0.0078, abs=5e-5)
+    assert since.balance().predicted_2020 == pytest.approx(0.156, abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -168,18 +167,18 @@ def test_what_was_run_since() -> None:
 )
 def test_real_doubling_times(quantity: str, assumed: float, shortest: float, longest: float) -> None:
     found = since.doubling_ranges()[quantity]
-    assert found["assumed"] == assumed
-    assert found["shortest"] == pytest.approx(shortest, abs=0.05)
-    assert found["longest"] == pytest.approx(longest, abs=0.05)
+    assert found.assumed == assumed
+    assert found.shortest == pytest.approx(shortest, abs=0.05)
+    assert found.longest == pytest.approx(longest, abs=0.05)
 
 
 def test_verdicts_follow_from_the_figures() -> None:
-    assert [row["held"] for row in since.verdicts()] == [False, None, False]
+    assert [row.held for row in since.verdicts()] == [False, None, False]
     assert "links fell behind" in since.verdict_sentence()
 
 
 def test_every_reproduction_says_which_reading_is_used() -> None:
-    record = page.record()
+    record = page.Figures().to_dict()
     assert record["readings"].keys() == set(paper.READINGS)
     for row in record["predictions"][0]["figures"]:
         assert row.keys() >= {"published", "literal", "paper_effective", "literal_difference", "paper_effective_difference"}

@@ -50,11 +50,11 @@ def test_sentences_on_balance_follow_the_machines(monkeypatch: pytest.MonkeyPatc
 
 def test_verdicts_hold_over_the_range_of_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
     first = since.verdicts()[0]
-    low, high = first["interval"]
-    assert first["held"] is False and high / low == pytest.approx(4 * 13.1 / 12.1)
-    assert since.largest_step(36)["memory_constant_measured"][0] == pytest.approx(
-        since.largest_step()["memory_constant_measured"][0] / 2
+    low, high = first.interval
+    assert first.held is False and high / low == pytest.approx(4 * 13.1 / 12.1)
+    assert since.largest_step(36).memory_constant_measured[0] == pytest.approx(
+        since.largest_step().memory_constant_measured[0] / 2
     )
-    assert 19 <= min(since.largest_step()["memory_constant_measured"]) + 0.5 and fft3d.IMPLIED_A == (19, 23)
+    assert 19 <= min(since.largest_step().memory_constant_measured) + 0.5 and fft3d.IMPLIED_A == (19, 23)
     monkeypatch.setattr(since, "GESTS_TRANSFORMS_RANGE", (2, 36))
-    assert since.verdicts()[0]["held"] is None
+    assert since.verdicts()[0].held is None

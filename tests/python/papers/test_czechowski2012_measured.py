@@ -5,7 +5,7 @@ import pytest
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_measured as paper
 
-ROWS = {row.key: row for row in paper.statements()}
+ROWS = {row.name: row for row in paper.statements()}
 
 
 def test_terms_of_figure_4_are_the_equations_by_hand() -> None:

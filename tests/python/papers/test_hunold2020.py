@@ -54,7 +54,7 @@ def test_refined_is_as_near_to_the_bound_as_promised(results: list[hunold2020.Sc
 
 def test_the_sentences_of_the_paper(results: list[hunold2020.Scored]) -> None:
     large = [hunold2020.scored(instance) for instance in hunold2020.throughput_instances()]
-    judged = {claim.key: claim for claim in hunold2020.claims(results, large)}
+    judged = {claim.name: claim for claim in hunold2020.claims(results, large)}
     assert judged["two-edges-a-node-50"].holds and judged["two-edges-a-node-100"].holds
     assert judged["all-beat-nodecart-50"].holds and judged["strips-beat-viem-50"].holds
     assert judged["strips-like-viem-nearest-neighbor"].holds and judged["strips-like-viem-component"].holds

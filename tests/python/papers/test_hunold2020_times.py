@@ -79,4 +79,4 @@ def test_a_machine_agrees_with_itself_and_the_page_says_so() -> None:
     assert "do not bear that out" in page.answer[2]
     assert "do not" not in reproduction(as_words, table).answer[2]
     assert 'class="still"' in render(page)
-    assert page.record["agreement"]
+    assert page.figures["agreement"]

@@ -25,13 +25,15 @@ def records() -> dict[str, Any]:
     results = [hunold2020.scored(instance, 1e-4) for instance in hunold2020.instances()]
     large = [hunold2020.scored(instance, 1e-4) for instance in hunold2020.throughput_instances()]
     mappers = {
-        "claims": [vars(claim) for claim in hunold2020.claims(results, large)],
-        **measured.record(published_times(), {name: [1.0] for name in measured.INSTANTIATED}),
+        "claims": [claim.to_dict() for claim in hunold2020.claims(results, large)],
+        "lines": [measured.fit_line(machine).to_dict() for machine in measured.MACHINES],
+        "speedups_said": [one.to_dict() for one in measured.up_to(published_times())],
         "kept": len(kept()),
         "campaign": whole(),
     }
     papers = {
-        module.__name__.split(".")[-1]: dict(module.reproduce().record) for module in (werner2023, wagner2024, czechowski2012)
+        module.__name__.split(".")[-1]: module.reproduce().figures.to_dict()
+        for module in (werner2023, wagner2024, czechowski2012)
     }
     return {**papers, H: mappers}
 

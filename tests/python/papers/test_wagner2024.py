@@ -22,7 +22,7 @@ from rankwise.papers.wagner2024_effects import Series, constant_up_to, drop_of, 
 
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
-    return dict(reproduce().record)
+    return reproduce().figures.to_dict()
 
 
 def _of(record: dict[str, Any], link: str) -> dict[str, Any]:

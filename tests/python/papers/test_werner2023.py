@@ -22,7 +22,7 @@ def reproduction() -> Reproduction:
 
 @pytest.fixture(scope="module")
 def record(reproduction: Reproduction) -> Any:
-    return reproduction.record
+    return reproduction.figures.to_dict()
 
 
 def test_the_package_s_tables_are_those_that_the_tests_use() -> None:
