@@ -26,11 +26,11 @@ _KINDS = {
 class Kept(Record):
     """One entry of the cache: its size in bytes, and for how long nobody has used it."""
 
-    path: Path = key("where it lies")
-    kind: str = key("of which kind it is")
+    path: Path = key("path of the entry")
+    kind: str = key("kind of the entry")
     about: str = key("the compiler that it was built with, or the name of its file")
-    size_bytes: int = key("its size")
-    unused_s: float = key("for how long nobody has used it")
+    size_bytes: int = key("size of the entry")
+    unused_s: float = key("for how long nobody has used the entry")
 
 
 def cache_folder() -> Path:

@@ -160,7 +160,7 @@ class Finding(Record):
     ``command``: what does it or shows more, in the user's words.
     """
 
-    kind: str = key("of which kind it is")
+    kind: str = key("placement, waiting, crowded or sending")
     what: str = key("what is to be done")
     why: str = key("the cause")
     gain_s: float | None = key("gain of a step; null: nothing is known of the machine")
@@ -187,15 +187,15 @@ class Headroom(Record):
     """
 
     now_bytes: int = key("bytes between nodes of the present placement")
-    best_bytes: int = key("those of the best placement found")
-    worst_bytes: int = key("those of the worst placement")
+    best_bytes: int = key("bytes between nodes of the best placement found")
+    worst_bytes: int = key("bytes between nodes of the worst placement")
     floor_bytes: int = key("what no placement falls below")
-    floor_by: str = key("how that is known")
+    floor_by: str = key("how the floor is known: partners, grid, spectrum, program or nothing")
     now_s: float | None = key("time of the present placement; null: nothing is known of the machine", default=None)
     best_s: float | None = key("time of the best placement found", default=None)
     worst_s: float | None = key("time of the worst placement", default=None)
     floor_s: float | None = key("time that no placement falls below", default=None)
-    floor_s_by: str = key("how floor_s is known", default="")
+    floor_s_by: str = key("how the floor is known: card-out, uplink-0 and so on, or the quickest links", default="")
     to_best_s: tuple[float, float, float] | None = key("from now to the best, and its 95 % interval", default=None)
     to_floor_s: tuple[float, float, float] | None = key("from now to the floor, and its 95 % interval", default=None)
 
@@ -247,7 +247,7 @@ class Advice(Record):
     headroom: Headroom = key("the present placement, the best and the worst")
     mappings: Mappings
     per = computed("what times are of: step or run", str, lambda of: of.evidence.per)
-    time_s = computed("time of that", "float | None", lambda of: of.evidence.time_s)
+    time_s = computed("time of that step or run", "float | None", lambda of: of.evidence.time_s)
     shares = computed("shares of the time", Shares, lambda of: of.shares_of_time())
     pattern = computed("who sends to whom", "rankwise.observe.pattern.Pattern", lambda of: of.evidence.pattern)
     step = computed(

@@ -32,7 +32,7 @@ class Compared(Result):
     found: Found
     notes = computed("what weakens the figures, in words", list[str], lambda of: of.found.notes)
     comparisons = computed(
-        "figures in both, one by one", "list[rankwise.machine.compare.Comparison]", lambda of: of.found.comparisons
+        "each figure that both profiles have", "list[rankwise.machine.compare.Comparison]", lambda of: of.found.comparisons
     )
 
     @property

@@ -25,7 +25,9 @@ class Examined(Result):
     _rows: ClassVar[str] = "findings"
     topology: Topology
     machine = computed("the machine", "Hardware", lambda of: _hardware(of.topology))
-    mpi: Mpi | None = key("its MPI; null: there is none", shape="MpiFound | None", write=lambda mpi: mpi and _mpi_found(mpi))
+    mpi: Mpi | None = key(
+        "the machine's MPI; null: there is none", shape="MpiFound | None", write=lambda mpi: mpi and _mpi_found(mpi)
+    )
     findings: Sequence[Finding] = key("what was found")
 
     @property

@@ -92,7 +92,7 @@ class Cached(Result):
     cleared: bool = key("whether all of it was removed", after="folder")
 
     @property
-    @told("size of all of it", after="cleared")
+    @told("size of all that lies there", after="cleared")
     def size_bytes(self) -> int:
         return sum(entry.size_bytes for entry in self.entries)
 

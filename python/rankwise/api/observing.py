@@ -24,18 +24,25 @@ class Observation(Result):
 
     evidence: Evidence
     ranks = computed("number of ranks", int, lambda of: of.evidence.record.ranks)
-    seconds = computed("how long the program ran", "float | None", lambda of: of.header.get("seconds"))
-    mpi_share = computed("share of the time in MPI", "float | None", lambda of: _summary().mpi_share(of.evidence.record))
+    seconds = computed(
+        "from the first rank's end of MPI_Init to the last one's MPI_Finalize, or last call", "float | None",
+        lambda of: of.header.get("seconds"),
+    )  # fmt: skip
+    mpi_share = computed(
+        "share of all ranks' time that was in MPI; null: not known", "float | None",
+        lambda of: _summary().mpi_share(of.evidence.record),
+    )  # fmt: skip
     waiting_share = computed(
-        "share of the time waiting in MPI; null: cannot be told", "float | None", lambda of: _waiting(of.evidence.shares)
-    )
+        "share of the steps' time in MPI for a partner that is late; null: cannot be told", "float | None",
+        lambda of: _waiting(of.evidence.shares),
+    )  # fmt: skip
     pairs = computed("who sent to whom", "list[rankwise.observe.summary.Pair]", lambda of: _summary().pairs(of.evidence.record))
     pattern = computed("the pattern of the messages", "rankwise.observe.pattern.Pattern", lambda of: of.evidence.pattern)
     step = computed(
         "the step that repeats; null: none was found", "rankwise.observe.steps.Steps | None", lambda of: of.evidence.steps
     )
     hosts = computed("names of the hosts", list[str], lambda of: of.evidence.record.hosts)
-    node_of_rank = computed("node of each rank", list[int], lambda of: of.evidence.record.node_of_rank)
+    node_of_rank = computed("place in hosts of each rank; -1: not known", list[int], lambda of: of.evidence.record.node_of_rank)
     calls = computed(
         "calls of MPI, those that took longest first",
         "list[rankwise.observe.summary.CallTime]",
@@ -44,18 +51,24 @@ class Observation(Result):
     mpi = computed("version of the MPI", "str | None", lambda of: of.header.get("mpi"))
     command = computed("the program's command", "list[str] | None", lambda of: of.header.get("command"))
     created = computed("when, UTC", "str | None", lambda of: of.header.get("created"))
-    complete = computed("whether every rank ended well", "bool | None", lambda of: of.header.get("complete"))
+    complete = computed(
+        "whether every rank called MPI_Finalize and the exit code was 0", "bool | None", lambda of: of.header.get("complete")
+    )
     notes = computed("what weakens the figures, in words", "list[str] | None", lambda of: of.header.get("notes"))
     collectives = computed(
         "collective calls", "list[rankwise.observe.summary.CollectiveCalls] | None", lambda of: of.header.get("collectives")
     )
     communicators = computed(
-        "communicators", "list[rankwise.observe.summary.Communicator] | None", lambda of: of.header.get("communicators")
-    )
+        "communicators that the program used", "list[rankwise.observe.summary.Communicator] | None",
+        lambda of: of.header.get("communicators"),
+    )  # fmt: skip
     carts = computed(
         "calls of MPI_Cart_create that differ", "list[rankwise.observe.summary.Cart] | None", lambda of: of.header.get("carts")
     )
-    others = computed("what went to further partners", "list[Any] | None", lambda of: of.header.get("others"))
+    others = computed(
+        "of ranks with too many partners what went to further ones: rank, messages, bytes", "list[Any] | None",
+        lambda of: of.header.get("others"),
+    )  # fmt: skip
     events = computed("number of recorded events", int, lambda of: sum(map(len, of.evidence.record.events.values())))
     path: Path
     exit_code: int = 0

@@ -186,7 +186,7 @@ class CheckedRank(Record):
 
     rank: int = key("number of the rank")
     host: str = key("name of its host")
-    memory_group: int = key("which ranks share memory")
+    memory_group: int = key("the lowest rank with which MPI lets it share memory")
     cpu: int = key("hardware thread on which it ran")
 
 
@@ -219,8 +219,13 @@ class Mapped(Result):
     named = computed(
         "names of the hosts", "list[str]", lambda of: of.traffic and of.hosts, name="hosts", omit=True, after="placements"
     )
-    rounds = computed("rounds of the program", int, lambda of: of.traffic and of.traffic.rounds, omit=True, after="named")
-    bytes = computed("bytes in all", int, lambda of: of.traffic and int(of.traffic.bytes.sum()), omit=True, after="rounds")
+    rounds = computed(
+        "messages of the median pair; time_s is that of one round", int, lambda of: of.traffic and of.traffic.rounds,
+        omit=True, after="named",
+    )  # fmt: skip
+    bytes = computed(
+        "bytes of all pairs", int, lambda of: of.traffic and int(of.traffic.bytes.sum()), omit=True, after="rounds"
+    )
     switched = computed(
         "names of the hosts", "list[str]", lambda of: of.hosts if of.traffic is None and of.mappings.above else None,
         name="hosts", omit=True, after="profile",

@@ -102,9 +102,7 @@ def validation_blocks(validation: Validation) -> Iterator[Block]:
 def _paired_blocks(validation: Validation) -> Iterator[Block]:
     """Yield what was found of the model itself."""
     summary = validation.summary.paired
-    used = f"{summary.launches} launches" + (
-        f", {summary.left_out} left out as noisy or cut off" if summary.left_out else ""
-    )
+    used = f"{summary.launches} launches" + (f", {summary.left_out} left out as noisy or cut off" if summary.left_out else "")
     if summary.unclear:
         yield Sentence(f"the figures below are of noisy launches ({used})")
     yield Sentence(

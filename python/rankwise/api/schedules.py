@@ -31,22 +31,25 @@ class Operation(Record):
     """A message, or a block that is passed on."""
 
     op: _core.Operation
-    kind = computed("of which kind it is", str, lambda of: of.op.kind)
+    kind = computed("send, recv, copy or visit", str, lambda of: of.op.kind)
     peer = computed("the other rank", int, lambda of: of.op.peer)
     tag = computed("tag of the message", int, lambda of: of.op.tag)
     slots = computed("places in the window, first and count", list[list[int]], lambda of: of.op.slots)
-    origins = computed("ranks that blocks are of", list[int], lambda of: of.op.origins)
-    offsets = computed("places relative to the rank", list[list[int]], lambda of: of.op.offsets)
-    after = computed("what has to be done first", list[int], lambda of: of.op.after)
+    origins = computed("whose block each slot holds", list[int], lambda of: of.op.origins)
+    offsets = computed(
+        "place of each slot from the rank, or of a visit from the visiting team; empty: a block is passed on", list[list[int]],
+        lambda of: of.op.offsets,
+    )  # fmt: skip
+    after = computed("operations of the step that it waits for", list[int], lambda of: of.op.after)
 
 
 class Count(TypedDict):
     """Ranks that send as much."""
 
     ranks: Annotated[int, "how many ranks"]
-    messages: Annotated[int, "messages of one"]
-    blocks: Annotated[int, "blocks of one"]
-    bytes: Annotated[int, "bytes of one"]
+    messages: Annotated[int, "messages that each of these ranks sends"]
+    blocks: Annotated[int, "blocks that each of these ranks sends"]
+    bytes: Annotated[int, "bytes that each of these ranks sends"]
 
 
 Parts = TypedDict("Parts", {
@@ -60,7 +63,7 @@ class Proof(Record):
     """What is wrong with the schedules of an exchange."""
 
     case: ExchangeCase = key("the exchange", inline=True)
-    findings: Sequence[str] = key("what is wrong, in words")
+    findings: Sequence[str] = key("what is wrong, in words; empty: the schedules are proved right")
 
 
 @record

@@ -133,23 +133,30 @@ class Slow(Record):
 
     campaign: AllPairs
     finding: Finding
-    kind = computed("node, sends, receives, pair, direction or leaf", str, lambda of: of.finding.kind)
-    hosts = computed("its hosts", list[str], lambda of: [of.campaign.hosts[node] for node in of.finding.nodes])
-    switch = computed("number of the switch; null: it is none", "int | None", lambda of: of.finding.leaf)
-    ratio = computed("how many times as long its messages take", float, lambda of: of.finding.ratio)
+    kind = computed("leaf, node, sends, receives, pair or one-way", str, lambda of: of.finding.kind)
+    hosts = computed(
+        "hosts that are slow; of one-way from the first to the second", list[str],
+        lambda of: [of.campaign.hosts[node] for node in of.finding.nodes],
+    )  # fmt: skip
+    switch = computed("number of the switch; null: it is no leaf", "int | None", lambda of: of.finding.leaf)
+    ratio = computed("how many times as long its messages take as those of the median node", float, lambda of: of.finding.ratio)
     ratio_ci = computed("", tuple[float, float], lambda of: (of.finding.low, of.finding.high))
-    other_ratio = computed("of the direction that is sound", "float | None", lambda of: of.finding.other_ratio)
+    other_ratio = computed(
+        "ratio of the direction that is sound; null: there is none", "float | None", lambda of: of.finding.other_ratio
+    )
     size_bytes = computed("size of the messages", int, lambda of: of.finding.size_bytes)
-    confirmed = computed("seen again in so many of so many", "tuple[int, int] | None", lambda of: of.finding.confirmed)
-    words = computed("the same in a sentence", str, lambda of: _in_words(of.campaign, of.finding).strip())
+    confirmed = computed(
+        "in how many of how many repetitions it was slow", "tuple[int, int] | None", lambda of: of.finding.confirmed
+    )
+    words = computed("the finding in a sentence", str, lambda of: _in_words(of.campaign, of.finding).strip())
 
 
 @record
 class Busy(Record):
     """A host with other work, which is not judged."""
 
-    host: str = key("its name")
-    rounds: int = key("rounds in which it was busy")
+    host: str = key("name of the host")
+    rounds: int = key("rounds in which the host had other work")
     of: int = key("rounds in all")
 
 
@@ -191,7 +198,9 @@ class SlowNodes(Result):
     words: list[str] = key("the answer in a sentence", name="answer", kind=str, write=lambda words: words[0])
     exit_code: int = key("exit code of the command")
     findings = computed("what is slow", list[Slow], lambda of: [Slow(of.campaign, one) for one in of.judgement.findings])
-    exclude = computed("hosts to leave out", list[str], lambda of: _left_out(of.campaign, of.judgement))
+    exclude = computed(
+        "hosts without which no finding would be left", list[str], lambda of: _left_out(of.campaign, of.judgement)
+    )
     slurm = computed(
         "option of Slurm that leaves them out; null: none",
         "str | None",

@@ -54,7 +54,7 @@ class Candidate(Record):
     time_s: float = key("time of a round, the slowest rank's")
     time_lo_s: float = key()
     time_hi_s: float = key()
-    empty_s: float = key("time with empty blocks", name="empty_time_s")
+    empty_s: float = key("the time with blocks of 0 B: what the number of messages costs", name="empty_time_s")
     messages_per_rank: int = key("messages that a rank sends at most")
     bytes_per_rank: int = key("bytes that a rank sends at most")
     notes: tuple[str, ...] = key("what weakens the figures, in words")
@@ -80,11 +80,13 @@ class Crossover(Record):
     at: int = key("from where on after is fastest")
     before: str = key("what is best up to there", after="high")
     after: str = key("what is best from there on", after="before")
-    extrapolated: bool = key("whether it lies beyond what was measured", after="after")
+    extrapolated: bool = key("whether the crossover lies beyond what was measured", after="after")
     low: int | None = key(
         "from where on the two cannot be told apart; null: as far as was looked", default=None, name="at_lo", after="at"
     )
-    high: int | None = key("up to where they cannot", default=None, name="at_hi", after="low")
+    high: int | None = key(
+        "up to where the two cannot be told apart; null: as far as was looked", default=None, name="at_hi", after="low"
+    )
 
 
 @record

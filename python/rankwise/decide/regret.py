@@ -87,7 +87,10 @@ class Trial(Record):
         return _fastest(self.times_s, slice(None))
 
     @property
-    @told("how much longer the chosen one takes than the fastest", after="fastest")
+    @told(
+        "how much longer the chosen one takes than the fastest that half of the rounds picks, by the other half",
+        after="fastest",
+    )
     def regret(self) -> float:
         """How much longer the chosen one takes than the fastest: the fastest is picked by one half, timed by the other."""
         return fmean(
@@ -96,13 +99,13 @@ class Trial(Record):
         )
 
     @property
-    @told("what was lost against the least of all medians", after="regret")
+    @told("what was lost against the least of all medians, which luck makes small", after="regret")
     def regret_to_least(self) -> float:
         """How much longer the chosen one takes than the least of all medians, which is small by luck, too."""
         return _time(self.times_s, self.chosen, slice(None)) / _time(self.times_s, self.fastest, slice(None)) - 1
 
     @property
-    @told("what choosing by measurement loses", after="regret_to_least")
+    @told("what picking by one half of the rounds loses against the least of the other", after="regret_to_least")
     def noise(self) -> float:
         """How much longer what one half measures as fastest takes than the least of the other half, in that half."""
         return fmean(
@@ -121,14 +124,14 @@ class RegretSummary(Record):
     cases = computed("how many questions", int, lambda of: len(of.trials))
     mean_regret = computed("regret in the mean", float, lambda of: fmean(trial.regret for trial in of.trials))
     mean_regret_to_least = computed(
-        "the same against the least of all medians", float, lambda of: fmean(trial.regret_to_least for trial in of.trials)
+        "mean of regret_to_least", float, lambda of: fmean(trial.regret_to_least for trial in of.trials)
     )
     noise_floor = computed("what choosing by measurement loses", float, lambda of: fmean(trial.noise for trial in of.trials))
     max_regret = computed("regret at most", float, lambda of: max(trial.regret for trial in of.trials))
     share_fastest_chosen = computed(
         "share of questions in which the fastest was chosen", float,
         lambda of: fmean(trial.chosen == trial.fastest for trial in of.trials),
-    )
+    )  # fmt: skip
 
 
 @record

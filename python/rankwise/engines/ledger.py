@@ -102,13 +102,15 @@ def _digest(text: str) -> str:
 class Held(Record):
     """How predictions of one group held: median absolute error, share inside the interval, mean regret over questions."""
 
-    by: str = key("what is grouped by")
-    group: str = key("what is alike")
+    by: str = key("what is grouped by: algorithm, mode, size or machine")
+    group: str = key("what is alike: all, or one algorithm, mode, size or machine")
     predictions: int = key("how many predictions")
-    median_error: float = key("median of the error's size")
+    median_error: float = key("median size of predicted by measured minus 1")
     inside: float | None = key("share of measurements within the predicted interval; null: none had one")
     with_interval: int = key("how many had an interval")
-    regret: float | None = key("what choosing by the model loses; null: there was nothing to choose")
+    regret: float | None = key(
+        "mean over questions: what the way that was predicted to be fastest loses; null: there was nothing to choose"
+    )
     questions: int = key("how many questions")
 
 

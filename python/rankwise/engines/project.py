@@ -65,9 +65,9 @@ class Varied(Record):
     """An answer with another value of one parameter."""
 
     parameter: str = key("name of the figure that varies")
-    value: float = key("its value")
+    value: float = key("value of the figure")
     results: Mapping[str, Range] = key("times and rates, by name")
-    bounded_by: str = key("what takes longest")
+    bounded_by: str = key("the term that takes longest")
 
 
 @record
@@ -76,8 +76,8 @@ class Matched(Record):
 
     machine: str = key("name of the machine")
     criterion: str = key("what is made equal")
-    target: float = key("its value")
-    nodes: float = key("nodes that it takes")
+    target: float = key("value of the figure")
+    nodes: float = key("nodes that it takes, solved for and not rounded")
     nodes_available: float | None = key("nodes that the machine has")
     nodes_ratio: float = key("nodes of both machines against each other")
     memory_s: float = key("time by the memory")
@@ -95,14 +95,15 @@ class FftAnswer(Record):
 
     workload = computed("which workload it is of", str, lambda of: "fft3d")
     machine: Description = key("name of the machine", kind=str, write=lambda machine: machine.name)
-    reading = computed("how the paper is read", str, lambda of: of.memory.reading)
-    memory_constant = computed("words that an FFT moves, in the paper's form", "float | None", lambda of: of.memory.constant)
+    reading = computed("how the paper is read: literal or paper-effective", str, lambda of: of.memory.reading)
+    memory_constant = computed("words that an FFT moves, A or X of the paper", "float | None", lambda of: of.memory.constant)
     memory_words_per_point = computed(
-        "words that an FFT moves for each point", float, lambda of: of.results["memory_words_per_point"].value
-    )
+        "words that an FFT moves for each point: A times the logarithm", float,
+        lambda of: of.results["memory_words_per_point"].value,
+    )  # fmt: skip
     network_model = computed("how the network is modelled", str, lambda of: of.network)
     overlap = computed("whether computing and sending overlap", bool, lambda of: of.question.overlap)
-    artifacts_in_total = computed("whether the paper's artefacts are part of it", bool, lambda of: of.question.artifacts)
+    artifacts_in_total = computed("whether the total has the paper's artefacts", bool, lambda of: of.question.artifacts)
     word_bytes = computed("bytes of a number", float, lambda of: of.question.word_bytes)
     exchanges = computed("exchanges of an FFT", int, lambda of: of.question.exchanges)
     real = computed("whether the data are real numbers", bool, lambda of: of.question.real)
@@ -114,7 +115,7 @@ class FftAnswer(Record):
     )
     memory: fft3d.Memory
     network: str
-    bounded_by: str = key("what takes longest")
+    bounded_by: str = key("the term that takes longest")
     reason: str = key("why, in words")
     sensitivities: Sequence[Sensitivity] = key("by parameter, what its range makes of the time")
     notes: Sequence[str] = key("what weakens the figures, in words", factory=tuple)
@@ -150,9 +151,7 @@ def project_fft(machine: Description, question: FftQuestion) -> FftAnswer:
     )
 
 
-def vary_fft(
-    machine: Description, question: FftQuestion, key: str, ends: tuple[float, float], steps: int = 7
-) -> list[Varied]:
+def vary_fft(machine: Description, question: FftQuestion, key: str, ends: tuple[float, float], steps: int = 7) -> list[Varied]:
     """The answer over a logarithmic row of values of one parameter (one of the question's, or a figure). Raises InputError."""
     rows = []
     for value in logarithmic(*ends, steps):

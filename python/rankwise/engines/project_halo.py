@@ -33,7 +33,7 @@ class Changed(Record):
     """Of a row where figures of the machine were varied."""
 
     varied: str = key("key of the figure that was varied", optional=True)
-    value: float = key("its value", optional=True)
+    value: float = key("value of the figure", optional=True)
 
 
 @record
@@ -60,8 +60,8 @@ class ProjectedStencil(Record):
     cutoff: Sequence[int] = key("layers of neighbours along each axis")
     parameters: Mapping[str, Range] = key("figures of the machine, by name")
     results: Mapping[str, Range] = key("times, by name")
-    efficiency: float = key("against the first row")
-    bounded_by: str = key("what takes longest")
+    efficiency: float = key("efficiency against the first row")
+    bounded_by: str = key("the term that takes longest")
     notes: Sequence[str] = key("what weakens the figures, in words", after="reason")
     changed: Changed | None = key(inline=True, default=None)
     reason = computed(

@@ -26,7 +26,7 @@ class Change(Record):
     figure: str = key("key of the figure")
     at: str = key("when, UTC")
     ratio: float = key("how many times as long")
-    causes: tuple[str, ...] = key("what changed with it")
+    causes: tuple[str, ...] = key("what of the key changed then, in words")
 
 
 def change_points(values: Array) -> list[int]:

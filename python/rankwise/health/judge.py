@@ -46,16 +46,16 @@ class Row(Record):
         "the figure in SI units; null of the composite, which has none", kind="float | None", get=lambda of: of.unit(of.value)
     )
     usual: float = key("what is usual", kind="float | None", get=lambda of: of.unit(of.usual))
-    difference: float = key("how many times the usual", name="ratio", write=math.exp)
+    difference: float = key("the figure divided by what is usual", name="ratio", write=math.exp)
     ratio_lo = computed("", "float | None", lambda of: of.end(-of.half_width))
     ratio_hi = computed("", "float | None", lambda of: of.end(of.half_width))
     limit: float = key(
         "ratio from which on it is an alarm; null: none is known", name="limit_ratio", kind="float | None",
         write=lambda limit: math.exp(limit) if math.isfinite(limit) and limit < 700 else None,
-    )
+    )  # fmt: skip
     half_width: float
-    over: bool = key("whether it is beyond the limit", default=False)
-    confirmed: bool = key("whether the session before it was, too", default=False)
+    over: bool = key("whether the figure is beyond its limit", default=False)
+    confirmed: bool = key("whether the figure was beyond it in a second session, too", default=False)
 
     def unit(self, log: float) -> float | None:
         """Return a figure in its unit; None of the composite, which has none."""

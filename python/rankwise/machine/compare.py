@@ -38,7 +38,7 @@ class Comparison(Record):
 
     link: str = key("link class, or shared")
     sending: str = key("way of sending, or the shared resource")
-    quantity: Quantity = key("which figure")
+    quantity: Quantity = key("alpha, beta or time; of a shared resource beta, both-ways or message")
     size_bytes: int | None = key("size of the message; null: of all sizes")
     a: float = key("the figure of profile A, s, s/byte or bytes/s")
     b: float = key("the figure of profile B, s, s/byte or bytes/s")
@@ -47,7 +47,7 @@ class Comparison(Record):
     ratio_lo = computed("", "float | None", lambda of: of.ratio_ci and of.ratio_ci[0])
     ratio_hi = computed("", "float | None", lambda of: of.ratio_ci and of.ratio_ci[1])
     verdict: Verdict = key("slower, faster, same or unclear", after="p")
-    p: float = key("probability that chance alone does it", default=1.0)
+    p: float = key("probability that chance alone puts this figure so far beyond the tolerance", default=1.0)
 
 
 @dataclass(frozen=True)

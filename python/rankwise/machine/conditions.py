@@ -32,7 +32,7 @@ class Finding(Record):
     id: str = key("short name, the same in all versions")
     severity: Severity = key("problem: makes measuring impossible; warning: spoils figures; info: is worth knowing; ok")
     what: str = key("what was found")
-    cure: str = key("what to do about it")
+    cure: str = key("what to do about what was found")
 
 
 def examine(snapshot: Snapshot, ranks: int = LEAST_RANKS) -> list[Finding]:

@@ -93,7 +93,7 @@ class Figure(Record):
     )
     high: float = key("upper end", omit=True, kind="float | None", get=lambda of: of.end(of.high), after="low")
     unit: str = key("unit that it was written in")
-    kind: str = key("how the source knows it")
+    kind: str = key("how the source knows the figure")
     source: str = key("where it is from")
     date: str = key("date of the source")
     note: str = key("remark", default="", omit=True)
@@ -108,7 +108,7 @@ class Topology(Record):
 
     name: str = key("how nodes are connected")
     dimensions: int | None = key("number of dimensions", omit=True, after="date", write=lambda many: many or None)
-    kind: str = key("how the source knows it")
+    kind: str = key("how the source knows the figure")
     source: str = key("where it is from")
     date: str = key("date of the source")
 

@@ -34,8 +34,8 @@ class Segment(Record):
 
     from_bytes: int = key("smallest size of the segment")
     to_bytes: int | None = key("largest size of the segment, null: no end")
-    alpha_s: float = key("start of a message by the model")
-    beta_s_per_byte: float = key("time of a byte by the model")
+    alpha_s: float = key("time of an empty message by the model")
+    beta_s_per_byte: float = key("time per byte of large messages by the model")
     alpha_ci_s: Interval | None = key(default=None, after="alpha_s")
     beta_ci_s_per_byte: Interval | None = key(default=None)
 
@@ -71,12 +71,18 @@ class LinkModel(Record):
     name: str = key("name of the model", is_name=True)
     segments: tuple[Segment, ...] = key("lines by size", after="parameters")
     method: str = key("how it was fitted")
-    relative_error: float = key("mean relative error of the fit", least=0, most=_MOST_ERROR, default=0.0)
-    parameters: Mapping[str, Parameter] = key("figures by name", factory=dict, after="parameter_count")
-    parameter_count: int | None = key("number of parameters", default=None, after="cross_validated_error")
-    cross_validated_error: float | None = key(
-        "mean relative error on sizes that were not fitted", least=0, most=_MOST_ERROR, default=None, after="relative_error"
+    relative_error: float = key(
+        "root mean square of the relative difference between model and table", least=0, most=_MOST_ERROR, default=0.0
     )
+    parameters: Mapping[str, Parameter] = key("figures by name", factory=dict, after="parameter_count")
+    parameter_count: int | None = key(
+        "number of parameters; of all ways of sending together where these share parameters", default=None,
+        after="cross_validated_error",
+    )  # fmt: skip
+    cross_validated_error: float | None = key(
+        "mean size of the logarithm's error on blocks of two neighbouring sizes left out of the fit", least=0,
+        most=_MOST_ERROR, default=None, after="relative_error",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if not self.segments:
@@ -140,16 +146,20 @@ class Curve(Record):
     ``alpha_method`` says whether alpha was measured or is the intercept of a line through other sizes.
     """
 
-    model: str = key("name of the model that predicts")
-    alpha_s: float = key("start of a message by the model")
+    model: str = key("name of the model that predictions use")
+    alpha_s: float = key("time of an empty message by the model")
     alpha_ci_s: Interval | None = key()
-    beta_s_per_byte: float = key("time of a byte by the model")
+    beta_s_per_byte: float = key("time per byte of large messages by the model")
     beta_ci_s_per_byte: Interval | None = key()
     samples: int = key("number of samples")
     statistic: str = key("what stands for a row's samples")
     table: tuple[Point, ...] = key("one row a size", after="models")
-    models: Mapping[str, LinkModel] = key("by name")
-    alpha_method: str = key("where alpha is from", default=AT_ZERO, after="alpha_ci_s")
+    models: Mapping[str, LinkModel] = key(
+        "every model that could be fitted, by name: hockney, piecewise, loggp, max-rate, pchip"
+    )
+    alpha_method: str = key(
+        "where alpha is from: time at 0 B, or which line's intercept it is", default=AT_ZERO, after="alpha_ci_s"
+    )
 
     def chosen(self) -> LinkModel:
         """Return the model that answers for this curve."""

@@ -63,7 +63,7 @@ class Loaded(Record):
     beta_s_per_byte: float = key("time of a byte")
     alpha_ci_s: Interval | None = key()
     beta_ci_s_per_byte: Interval | None = key()
-    pairs: int = key("pairs of ranks that keep the link busy")
+    pairs: int = key("other pairs of ranks that keep the link busy")
     alpha_ratio: float = key("alpha under load against that of the free link")
     beta_ratio: float | None = key("beta under load against that of the free link; null where that is 0")
     alpha_ratio_ci: Interval | None = key(default=None)
@@ -95,18 +95,27 @@ class Link(Record):
     variants: Mapping[str, Curve] = key("other ways of sending, by name", factory=dict, after="reason")
     choice: Choice | None = None
     reference_loop_s: float | None = key(
-        "time of a fixed piece of work beside the samples", default=None, above=0, after="send"
+        "time of a fixed piece of work beside the samples, the median; null: none was timed", default=None, above=0,
+        after="send",
+    )  # fmt: skip
+    alpha_loops = computed(
+        "alpha divided by reference_loop_s, which compares better between hours", "float | None",
+        lambda of: of.in_loops(of.send.alpha_s),
+    )  # fmt: skip
+    beta_loops_per_byte = computed(
+        "beta divided by reference_loop_s", "float | None", lambda of: of.in_loops(of.send.beta_s_per_byte)
     )
-    alpha_loops = computed("alpha in times of that", "float | None", lambda of: of.in_loops(of.send.alpha_s))
-    beta_loops_per_byte = computed("beta in times of that", "float | None", lambda of: of.in_loops(of.send.beta_s_per_byte))
-    reason = computed("why this model, in words", "str | None", lambda of: of.choice and of.choice.reason)
+    reason = computed(
+        "why this model, in words; null: nothing was chosen, as in an imported table", "str | None",
+        lambda of: of.choice and of.choice.reason,
+    )  # fmt: skip
     parameters: Mapping[str, Parameter] = key("figures that were measured directly, by name", factory=dict)
     loaded: Loaded | None = key("the link while others use it", default=None)
     spread: Spread | None = key(
         "how much launches and samples differ, or unknown", default=None, shape=Spread | Literal["unknown"],
         write=lambda spread: spread or UNKNOWN,
         read=lambda value, what: None if value in (None, UNKNOWN) else Spread.from_dict(value, what),
-    )
+    )  # fmt: skip
     steps: Mapping[str, Mapping[str, Any]] = key("what a rank's steps take, by way of sending", factory=dict, omit=True)
 
     @property
@@ -149,7 +158,7 @@ class Link(Record):
 class Campaign(Record):
     """A campaign that figures of a profile come from."""
 
-    id: str = key("its id")
+    id: str = key("id of the campaign")
     kind: str = key("what was measured")
     created: str = key("when, UTC")
     launches: int = key("launches of the ranks")

@@ -36,8 +36,8 @@ class CacheKind(Record):
 
     level: int = key("level of the cache")
     size_bytes: int = key("size of a cache")
-    shared_by: int = key("hardware threads that share one")
-    count: int = key("how many there are")
+    shared_by: int = key("hardware threads that share a cache")
+    count: int = key("number of caches of this kind")
 
 
 @record

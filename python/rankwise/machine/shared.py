@@ -29,8 +29,13 @@ class Resource(Record):
     """
 
     bytes_per_s: float = key("rate one way, of large messages", above=0)
-    messages_per_s: float | None = key("rate of small messages; null: not measured", above=0, default=None)
-    both_ways_bytes_per_s: float | None = key("rate of both directions together", above=0, default=None)
+    messages_per_s: float | None = key(
+        "rate of the smallest messages by the most pairs; null: not measured at 64 B or below", above=0, default=None
+    )
+    both_ways_bytes_per_s: float | None = key(
+        "rate of both directions together while pairs run both ways; of a memory that of all, where it is greater", above=0,
+        default=None,
+    )  # fmt: skip
     pairs: tuple[tuple[int, int, float], ...] = key(
         "the table under these, one way: pairs, size in bytes, bytes/s of all pairs together", least=1, above=0, default=()
     )
@@ -53,7 +58,7 @@ class Level(Record):
     """Switches above the node: how many nodes are below one, and what leaves it upwards, together."""
 
     nodes: int = key("nodes below one switch", least=1)
-    up_bytes_per_s: float = key("rate upwards of these together", above=0)
+    up_bytes_per_s: float = key("rate upwards of the nodes together", above=0)
 
 
 @record

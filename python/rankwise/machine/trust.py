@@ -27,8 +27,8 @@ class Reason(Record):
 
     code: str = key("short name of a reason, the same in all versions")
     severity: float = key("how grave it is; 1 and above makes figures poor, 0 is only told")
-    words: str = key("the same in a sentence")
-    cure: str = key("what to do about it")
+    words: str = key("the reason in a sentence")
+    cure: str = key("what to do about what was found")
 
     def __str__(self) -> str:
         return f"{self.words}: {self.cure}" if self.cure else self.words

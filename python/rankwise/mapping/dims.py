@@ -31,13 +31,13 @@ class GridChoice(Record):
     """
 
     grid: tuple[int, ...] = key("ranks along each axis")
-    block: tuple[int, ...] = key("cells of the largest block along each axis")
+    block: tuple[int, ...] = key("mesh cells of the largest block along each axis")
     weights: tuple[int, ...] = key("cells in the halo of each offset")
     bound: int = key("what no placement falls below")
     total: int = key("cells that are sent, in all")
-    imbalance: float = key("largest block by the mean")
+    imbalance: float = key("largest block by the mean minus 1")
     j_sum: int | None = key("cells that cross nodes, in all", default=None)
-    j_max: int | None = key("those of the node that sends most", default=None)
+    j_max: int | None = key("cells of the node that sends most", default=None)
 
 
 @record
@@ -46,7 +46,7 @@ class GridChoices(Record):
     than the halo, and the most cubic one of the others, which is usual."""
 
     mesh: tuple[int, ...] = key("cells of the mesh along each axis")
-    halo: int = key("layers")
+    halo: int = key("layers of the halo")
     candidates: tuple[GridChoice, ...] = key("all that were mapped, the best first")
     ruled_out: int = key("grids that their bound alone ruled out")
     too_thin: int = key("grids with blocks thinner than the halo")

@@ -28,8 +28,8 @@ _COSTS = (5, 10)  # of a byte that leaves a switch, a group, where nobody says m
 class Inner(Record):
     """A level below the node: each part of the level above it holds ``ways`` of these (``socket``, ``numa`` or ``l3``)."""
 
-    name: str = key("name of the level", name="level")
-    ways: int = key("how many of these a part of the level above holds")
+    name: str = key("name of the level: node, those below, or core", name="level")
+    ways: int = key("parts of this level in each part of the level above")
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class LevelScore(Record):
     ``edges`` counts directed edges, each once, ``bytes`` what they carry.
     """
 
-    level: str = key("name of the level")
-    edges: int = key("directed edges that are cut there")
-    bytes: int = key("what they carry")
+    level: str = key("name of the level: node, those below, or core")
+    edges: int = key("messages that cross there and at no level above")
+    bytes: int = key("bytes of those messages")
 
 
 @dataclass(frozen=True)

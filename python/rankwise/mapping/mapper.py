@@ -60,9 +60,9 @@ class StepTime:
 class Held(Record):
     """What ranks share and is held longest."""
 
-    resource: str = key("name of the resource")
-    held_s: float = key("how long it is held")
-    bytes: int = key("bytes that pass through it")
+    resource: str = key("what ranks share: socket, sockets, memory, card-out, card-in, card, uplink-0, downlink-0 and so on")
+    held_s: float = key("how long the resource is held")
+    bytes: int = key("bytes that pass through the resource")
 
 
 if TYPE_CHECKING:
@@ -87,16 +87,16 @@ class MapResult(Record):
 
     algorithm: str = key("id of the mapping")
     j_sum: int = key("messages or bytes between nodes, in all")
-    j_max: int = key("those of the node that sends most")
-    seconds: float = key("how long it took to find it")
+    j_max: int = key("messages or bytes of the node that sends most")
+    seconds: float = key("how long finding the mapping took")
     node_of_cell: NDArray[np.int32] | None = key(
         "node of each cell, row by row", kind="list[int] | None", omit=True, after="levels", compare=False
     )
-    picked: str = key("which of several was taken", omit=True, after="seconds")
+    picked: str = key("of auto, the mapping that was taken", omit=True, after="seconds")
     levels: tuple[LevelScore, ...] = key("by level", after="busiest")
     parts: Mapping[str, NDArray[np.int32]] = key(
-        "part of each cell, by level below the node", kind="dict[str, list[int]]", factory=dict, compare=False, omit=True,
-        after="node_of_cell",
+        "part of each cell, numbered node by node, by level below the node", kind="dict[str, list[int]]", factory=dict,
+        compare=False, omit=True, after="node_of_cell",
     )  # fmt: skip
     step: StepTime | None = None
     steps: int = key(
@@ -132,7 +132,7 @@ class Scored(Record):
     """A placement."""
 
     result: MapResult = key(inline=True)
-    gap: float | None = key("how far above what is possible; null: that is 0, and it is not")
+    gap: float | None = key("j_sum above what is possible, as a fraction; null: that is 0, and j_sum is not")
     optimal: bool = key("whether nothing is better")
 
 
@@ -142,8 +142,8 @@ class Crossed(Record):
 
     level: str = key("name of the level")
     units: int = key("how many switches or groups")
-    cost: int = key("what a byte counts that leaves one")
-    bytes: Mapping[str, int] = key("bytes that cross it, by placement")
+    cost: int = key("what a byte counts that leaves a unit")
+    bytes: Mapping[str, int] = key("bytes between the units, by mapping")
 
 
 @record
@@ -163,7 +163,7 @@ class Mappings(Record):
 
     grid: tuple[int, ...] = key("ranks along each axis")
     nodes: tuple[int, ...] = key("ranks of each node")
-    stencil: str = key("stencil")
+    stencil: str = key("name of the stencil")
     periodic: tuple[bool, ...] = key("whether each axis wraps around")
     results: tuple[MapResult, ...]
     skipped: tuple[Skipped, ...] = key("what was not done, and why", after="of_front")
@@ -171,10 +171,10 @@ class Mappings(Record):
     weights: tuple[int, ...] = key("weight of each offset")
     objective: str = key("what is made small")
     bound: int = key("what no placement falls below")
-    bound_kind: str = key("how that is known")
-    optimum: int | None = key("the least, where it is proven", default=None)
+    bound_kind: str = key("how the bound is known: isoperimetric, lines, components, projections, spectrum or none")
+    optimum: int | None = key("the least j_sum; null: not known", default=None)
     unproved: str = ""  # why the optimum that was asked for is not known
-    message_bytes: int = key("size of a message", default=DEFAULT_BYTES)
+    message_bytes: int = key("size of a message of weight 1", default=DEFAULT_BYTES)
     levels: tuple[Inner, ...] = key("levels below the node", default=())
     front: tuple[MapResult, ...] = ()
     above: tuple[Above, ...] = ()
@@ -186,8 +186,8 @@ class Mappings(Record):
         omit=True, after="scored",
     )  # fmt: skip
     of_front = computed(
-        "the best by both measures", "tuple[Scored, ...]", lambda of: of.scores(of.front), name="front", omit=True,
-        after="crossed",
+        "mappings of refined between the least j_sum and the least j_max", "tuple[Scored, ...]",
+        lambda of: of.scores(of.front), name="front", omit=True, after="crossed",
     )  # fmt: skip
 
     @property

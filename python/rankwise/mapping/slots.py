@@ -27,7 +27,7 @@ class Left(Record):
     """A node with free places."""
 
     node: int = key("place of the node in the list")
-    ranks: int = key("ranks on it")
+    ranks: int = key("ranks on the node")
     free: int = key("free places")
 
 

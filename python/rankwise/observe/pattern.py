@@ -41,11 +41,11 @@ class Pattern(Record):
     between ranks that follow the offsets. ``neighbours``: the least, the median and the most receivers of a rank.
     """
 
-    kind: str = key("grid, graph or uncertain")
+    kind: str = key("grid, graph (there is no grid) or uncertain")
     dims: tuple[int, ...] = key("shape of the grid", default=())
     periodic: tuple[bool, ...] = key("whether each axis wraps around", default=())
     offsets: tuple[tuple[int, ...], ...] = key("places of the neighbours relative to a rank", default=())
-    weights: tuple[float, ...] = key("weight of each offset", default=())
+    weights: tuple[float, ...] = key("mean bytes of a pair, by offset", default=())
     message_bytes: tuple[float, ...] = key("size of the messages along each offset", default=())
     explained: float = key("share of the bytes along the offsets", default=0.0)
     neighbours: tuple[int, int, int] = (0, 0, 0)
@@ -57,7 +57,7 @@ class Pattern(Record):
         return bool(self.dims) and all(cell == rank for rank, cell in enumerate(self.cell_of_rank))
 
     @property
-    @told("the same in a sentence")
+    @told("the pattern in a sentence")
     def words(self) -> str:
         """The pattern in a line: ``3-D halo, 6 neighbours, 4x2x2, periodic, faces of 49, 70 and 100 kB``."""
         least, middle, most = self.neighbours

@@ -39,7 +39,7 @@ class CallTime(TypedDict):
     """A function of MPI."""
 
     call: Annotated[str, "name of the function"]
-    calls: Annotated[int, "how many calls"]
+    calls: Annotated[int, "how many calls, of all ranks together"]
     seconds: Annotated[float, "time in it, of all ranks"]
     sampled: Annotated[bool, "whether its time is scaled from windows"]
 
@@ -48,19 +48,19 @@ class CollectiveCalls(TypedDict):
     """Collective calls that are alike."""
 
     call: Annotated[str, "name of the function"]
-    comm: Annotated[int, "number of the communicator"]
-    bytes: Annotated[int, "bytes of a rank"]
+    comm: Annotated[int, "place in communicators; 65535: a further one"]
+    bytes: Annotated[int, "bytes that a rank contributes in a call; of bcast and scatter, its share"]
     root: Annotated[int | None, "root; null: none"]
-    calls: Annotated[int, "how many calls"]
-    ranks: Annotated[int, "ranks of the communicator"]
-    seconds: NotRequired[Annotated[float | None, "time in them"]]
+    calls: Annotated[int, "how many calls, of all ranks together"]
+    ranks: Annotated[int, "how many ranks made such calls"]
+    seconds: NotRequired[Annotated[float | None, "time in these calls"]]
 
 
 class Communicator(TypedDict):
     """A communicator."""
 
     size: Annotated[int, "number of its ranks"]
-    ranks: Annotated[list[int] | None, "its ranks; null: not known"]
+    ranks: Annotated[list[int] | None, "ranks that used it; null: all"]
 
 
 class Cart(TypedDict):

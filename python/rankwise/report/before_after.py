@@ -51,7 +51,7 @@ _TRUST: dict[str, tuple[Kind, str]] = {
 class OneProfile(Record):
     """One of several profiles side by side."""
 
-    name: str = key("its name")
+    name: str = key("name of the profile")
     profile: Profile
     created = computed("when it was made, UTC", str, lambda of: of.profile.created)
     links = computed("by link class", Mapping[str, LinkFigures], lambda of: figures_of(of.profile.links))
@@ -67,7 +67,7 @@ class Profiles(Record):
     outcome = computed("slower, faster, same, unclear or unusable", str, lambda of: of.found.outcome)
     tolerance = computed("share that counts as the same", float, lambda of: of.history.tolerance)
     profiles = computed("one entry a profile", list[OneProfile], lambda of: [OneProfile(*one) for one in of.history.profiles])
-    comparisons = computed("figures in both, one by one", list[Comparison], lambda of: of.found.comparisons)
+    comparisons = computed("each figure that both profiles have", list[Comparison], lambda of: of.found.comparisons)
     notes = computed("what weakens the figures, in words", list[str], lambda of: of.found.notes)
 
 

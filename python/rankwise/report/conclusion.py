@@ -67,7 +67,7 @@ class Conclusion(Record):
     """The first screen of a report."""
 
     headline: str = key("the conclusion")
-    why: str = key("its cause, in words")
+    why: str = key("cause of the conclusion, in words")
     figures: tuple[Figure, ...]
     changes: tuple[Change, ...] = key("what to change, with its gain")
     next: tuple[Next, ...] = key("what to do next")

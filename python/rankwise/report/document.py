@@ -62,7 +62,7 @@ class Change(Record):
     what: str = key("what to change")
     why: str = ""
     gain: str = key("the ratio, in words", default="")
-    interval: str = key("its 95 % interval, in words", default="")
+    interval: str = key("95 % interval of the gain, in words", default="")
     kicker: str = ""
     code: Sequence[tuple[str, str]] = ()  # ("del" or "add", line)
     command: str = ""

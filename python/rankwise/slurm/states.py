@@ -61,13 +61,13 @@ class JobState(Record):
     """One job, or one task of an array (``12_3``): its state as Slurm calls it, and where that is from."""
 
     job: str = key("job of Slurm")
-    state: str = key("as Slurm calls it")
+    state: str = key("the job's state in the words of Slurm")
     reason: str = key("why it waits, as Slurm calls it")
-    nodes: str = key("its nodes")
+    nodes: str = key("nodes of the job")
     elapsed: str = key("time since it started, as Slurm writes times")
     limit: str = key("time after which it ends, as Slurm writes times")
     restarts: int | None = key("how often it began anew")
-    exit_code: str | None = key("its exit code, as Slurm writes it")
+    exit_code: str | None = key("exit code of the job, as Slurm writes it")
     source: str = key("who told")
     # What the job's log says of its end.
     told: str = key("last words of its log", default="")
@@ -78,7 +78,7 @@ class JobState(Record):
         return self.state in LIVE
 
     @property
-    @shown("the same in a sentence")
+    @shown("state and reason in a sentence")
     def words(self) -> str:
         """The state as a sentence without its subject."""
         text = _WORDS.get(self.state, f"is {self.state.lower().replace('_', ' ')}")

@@ -78,16 +78,21 @@ class Judgement(Record):
     """What some pairs tell: how many times as fast the second placement is, with its interval; ``more``: pairs still needed."""
 
     pairs: int = key("pairs of runs", after="high")
-    ratio: float = key("how many times as fast")
+    ratio: float = key("how many times as fast the new placement is")
     low: float = key(name="ratio_lo", kind="float | None", write=lambda low: _finite(low) or None)
     high: float = key(name="ratio_hi", kind="float | None", write=lambda high: _finite(high))
-    scatter: float = key("how much pairs differ", after="verdict")
+    scatter: float = key("standard deviation of a pair's log ratio", after="verdict")
     verdict: str = key("faster, slower, no gain or cannot tell", after="pairs")
     done: bool
     more: int = key("further pairs that it takes to tell", default=0, name="more_pairs", after="could_find")
 
     @property
-    @told("gain that would have been seen; null: none", kind="float | None", after="scatter", write=lambda gain: _finite(gain))
+    @told(
+        "least gain that so many pairs find in nine of ten trials; null: they are too few for an interval",
+        kind="float | None",
+        after="scatter",
+        write=lambda gain: _finite(gain),
+    )
     def could_find(self) -> float:
         return could_find(self.scatter, self.pairs)
 

@@ -48,8 +48,8 @@ class LinkBytes(TypedDict):
     """Bytes over the links of a placement."""
 
     placement: Annotated[str, "name of the placement"]
-    promised: Annotated[int, "bytes that the placement promises"]
-    counted: Annotated[int | None, "bytes that were counted; null: nothing counts them"]
+    promised: Annotated[int, "bytes between nodes by the record"]
+    counted: Annotated[int | None, "bytes of a run that the network cards counted, the median; null: not known"]
 
 
 class Placed(TypedDict):
@@ -64,15 +64,19 @@ class Placed(TypedDict):
 class TriedRecord(TypedDict):
     """What a trial came to."""
 
-    ratio: Annotated[float | None, "how many times as fast; null: there was nothing to try"]
-    ratio_lo: Annotated[float | None, "lower end of its 95 % interval"]
-    ratio_hi: Annotated[float | None, "upper end of its 95 % interval"]
+    ratio: Annotated[float | None, "how many times as fast the new placement is; null: there was nothing to try"]
+    ratio_lo: Annotated[float | None, "lower end of the 95 % interval of ratio; null: too few pairs"]
+    ratio_hi: Annotated[float | None, "upper end of the 95 % interval of ratio; null: too few pairs"]
     pairs: Annotated[int, "pairs of runs"]
     verdict: Annotated[str, "faster, slower, no gain or cannot tell"]
     link_bytes: Annotated[list[LinkBytes], "bytes over links, of each placement"]
     why: NotRequired[Annotated[str | None, "why there was nothing to try"]]
-    scatter: NotRequired[Annotated[float, "how much pairs differ"]]
-    could_find: NotRequired[Annotated[float | None, "gain that would have been seen"]]
+    scatter: NotRequired[Annotated[float, "standard deviation of a pair's log ratio"]]
+    could_find: NotRequired[
+        Annotated[
+            float | None, "least gain that so many pairs find in nine of ten trials; null: they are too few for an interval"
+        ]
+    ]
     more_pairs: NotRequired[Annotated[int, "further pairs that it takes to tell"]]
     placements: NotRequired[Annotated[list[Placed], "the placements that were tried"]]
     samples: NotRequired[Annotated[str, "file of the samples"]]

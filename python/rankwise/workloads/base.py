@@ -28,7 +28,7 @@ SIMULATED = ("--least", "1", "--most", "1", "--warm-up", "0")  # every repetitio
 class Span(Record):
     """A time with its 95 % interval, in seconds; without a width it has none, and both ends are None."""
 
-    time_s: float = key("how long it takes")
+    time_s: float = key("time of the phase or step")
     lo_s: float | None = key(name="time_lo_s")
     hi_s: float | None = key(name="time_hi_s")
 
@@ -94,9 +94,9 @@ class Halo:
 class Busiest(Record):
     """What ranks share that is held longest (card-out, memory, uplink-0, ...), for how long, and the bytes that pass it."""
 
-    resource: str = key("name of the resource")
-    held_s: float = key("how long it is held")
-    size_bytes: int = key("bytes that pass through it")
+    resource: str = key("what ranks share: socket, sockets, memory, card-out, card-in, card, uplink-0, downlink-0 and so on")
+    held_s: float = key("how long the resource is held")
+    size_bytes: int = key("bytes that pass through the resource")
 
 
 @dataclass(frozen=True)
@@ -263,15 +263,19 @@ class Row(Record):
     time_hi_s: float | None = key()
     messages_per_rank: int | None = key("messages that a rank sends at most")
     bytes_per_rank: int | None = key("bytes that a rank sends at most")
-    verified: bool | None = key("whether every byte that arrived was right; null: nothing was sent")
+    verified: bool | None = key(
+        "whether every byte that arrived was right; null: nothing was sent, or simulated ranks shared the memory of messages"
+    )
     notes: tuple[str, ...] = key("what weakens the figures, in words", default=(), after="assumed")
     repetitions: int | None = key("repetitions that were timed; null: none", default=None)
     oversubscribed: bool = key("whether ranks shared a core", default=False)
-    pingpong_time_s: float | None = key("ping-pong beside the case; null: none", default=None)
+    pingpong_time_s: float | None = key(
+        "ping-pong of one block between ranks 0 and 1, right before and after a real exchange; null: none", default=None
+    )
     parts: Mapping[str, Span] = key("by phase", factory=dict, omit=True, name="phases")
     figures: Mapping[str, Any] = key("what only this workload has", factory=dict, inline=True, shape="Figures")
     samples_s: Any = field(default=None, compare=False, repr=False)
-    assumed: tuple[str, ...] = key("what was assumed for want of a figure", default=())
+    assumed: tuple[str, ...] = key("kinds of resources that ranks share and of which the profile knows nothing", default=())
 
     @classmethod
     def of(

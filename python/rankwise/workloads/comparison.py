@@ -38,7 +38,7 @@ class Paired(Record):
     unclear: bool
 
     @property
-    @told("holds, wrong or unclear")
+    @told("holds, wrong (beyond twice the floor) or unclear")
     def verdict(self) -> str:
         """``holds``, ``wrong`` (more than twice the floor) or ``unclear``."""
         if self.unclear or self.error is None or self.floor is None:
@@ -60,7 +60,7 @@ class GroupErrors(Record):
 
     group: str = key("what is alike: the algorithm and way of sending")
     of_group: Sequence[Paired]
-    rows = computed("how many there are", int, lambda of: len(of.of_group))
+    rows = computed("number of these rows", int, lambda of: len(of.of_group))
     error = computed("mean absolute error", "float | None", lambda of: _mean_size(row.error for row in of.of_group))
     floor = computed("what cannot be told from noise", "float | None", lambda of: _mean_size(row.floor for row in of.of_group))
     wrong = computed("how many are wrong", int, lambda of: sum(row.verdict == "wrong" for row in of.of_group))
@@ -75,17 +75,19 @@ class PairedSession(Record):
     unclear: bool = key("whether the machine was too busy to judge")
     error = computed("mean absolute error", "float | None", lambda of: _mean_size(row.error for row in of.rows))
     floor: float | None = key("what cannot be told from noise, the mean of the launches")
-    drift: float | None = key("its own ping-pongs against the profile's, the median; null: the profile has none of these sizes")
+    drift: float | None = key(
+        "ping-pongs of the launches against the profile's, the median; null: the profile has none of these sizes"
+    )
     fresh: float | None = key("messages in exchanges against warm ping-pongs of the same launch")
     wrong = computed("how many rows are wrong", int, lambda of: sum(row.verdict == "wrong" for row in of.rows))
     share_inside = computed(
         "share of rows within the predicted interval", "float | None",
         lambda of: _mean(row.inside for row in of.rows if row.inside is not None),
-    )
+    )  # fmt: skip
     half_width = computed(
         "half of the interval in which 95 % of rows lie, the median", "float | None",
         lambda of: _half_width([row.half_width for row in of.rows if row.half_width is not None]),
-    )
+    )  # fmt: skip
     groups = computed("by group", tuple[GroupErrors, ...], lambda of: of.by_group())
     rows: Sequence[Paired] = ()
 
@@ -107,7 +109,7 @@ class ValidationSummary(Record):
     noise_floor = computed(
         "mean absolute error of a second run against the first; null: there was none", "float | None",
         lambda sums: _mean_size(row.error_of_second_run for row in sums.of.comparisons),
-    )
+    )  # fmt: skip
     bias = computed("mean error", float, lambda sums: fmean(row.error for row in sums.of.comparisons))
     share_inside = computed(
         "share within the predicted interval", float, lambda sums: fmean(row.inside_interval for row in sums.of.comparisons)
@@ -115,7 +117,7 @@ class ValidationSummary(Record):
     mape_at_present_speed = computed(
         "mean absolute error without the drift; null: no ping-pong could be run beside the exchange", "float | None",
         lambda sums: _mean_size(row.error_at_present_speed for row in sums.of.comparisons),
-    )
+    )  # fmt: skip
     drift = computed("ping-pongs against the profile's, the median", "float | None", lambda sums: sums.of.drift)
     paired = computed(
         "what runs by turns with their parts say of the model", "PairedSession | None", lambda sums: sums.of.session, omit=True
@@ -123,7 +125,7 @@ class ValidationSummary(Record):
     phases = computed(
         "mean absolute error of each phase that is large enough to judge", Mapping[str, float | None],
         lambda sums: sums.of.errors_of_phases(), omit=True,
-    )
+    )  # fmt: skip
 
 
 @record
@@ -145,8 +147,13 @@ class Comparison(Record):
     measured_time_s = computed("measured time", float, lambda row: row.measured.time_s, above=0)
     measured_time_lo_s = computed("", "float | None", lambda row: row.measured.time_lo_s)
     measured_time_hi_s = computed("", "float | None", lambda row: row.measured.time_hi_s)
-    measured_again_time_s = computed("of a second run", "float | None", lambda row: row.again and row.again.time_s)
-    drift: float | None = key("ping-pong beside it against the profile's", after="error_of_second_run")
+    measured_again_time_s = computed(
+        "time of a second run of the same case", "float | None", lambda row: row.again and row.again.time_s
+    )
+    drift: float | None = key(
+        "ping-pong right before and after the exchange against the profile's; null: none could be run",
+        after="error_of_second_run",
+    )
     again: Row | None = None
     paired: Paired | None = key(
         "what runs by turns with its parts say of the model", default=None, omit=True, after="oversubscribed"
@@ -159,15 +166,15 @@ class Comparison(Record):
     all_predicted = computed(
         "all of the prediction", "Row | None", lambda row: row.predicted if row.measured.parts else None, omit=True,
         name="predicted",
-    )
+    )  # fmt: skip
     all_measured = computed(
         "all of the measurement", "Row | None", lambda row: row.measured if row.measured.parts else None, omit=True,
         name="measured",
-    )
+    )  # fmt: skip
     errors_by_phase = computed(
-        "error of each phase; null: it is next to nothing", Mapping[str, float | None], lambda row: row.phase_errors(),
-        omit=True, name="phase_errors",
-    )
+        "error of each phase; null: the phase is next to nothing on both sides", Mapping[str, float | None],
+        lambda row: row.phase_errors(), omit=True, name="phase_errors",
+    )  # fmt: skip
 
     @property
     def case(self) -> Case:
@@ -191,13 +198,13 @@ class Comparison(Record):
         return self.predicted.time_s / self.measured.time_s - 1.0
 
     @property
-    @told("the same of a second run: what is noise", after="error")
+    @told("measured_again_time_s by measurement minus 1: what is noise", after="error")
     def error_of_second_run(self) -> float | None:
         """Second run / first - 1: what is noise, for nothing was predicted."""
         return None if self.again is None else self.again.time_s / self.measured.time_s - 1.0
 
     @property
-    @told("error without the drift", after="drift")
+    @told("error that is left when the prediction is scaled by the drift", after="drift")
     def error_at_present_speed(self) -> float | None:
         """The error that is left when the prediction is scaled by the drift: the model's own share."""
         return None if self.drift is None else self.predicted.time_s * self.drift / self.measured.time_s - 1.0

@@ -66,11 +66,14 @@ class ExchangeCase(Case):
     dims = computed("number of axes", int, lambda case: len(case.grid))
     grid: tuple[int, ...] = key("ranks along each axis", least=1, filled=True)
     periodic: tuple[bool, ...] = key("whether each axis wraps around")
-    cutoff: int = key("layers of neighbours", least=0)
+    cutoff: int = key("layers of neighbours; 0 where the shell has none", least=0)
     message_bytes: int = key("size of a block", least=0, after="ranks")
-    shell: str = key("full or eighth", default="full", read=printable)
+    shell: str = key("full, eighth or all-pairs", default="full", read=printable)
     replication: int = key("copies c of each block; 1 for algorithms without teams", default=1, least=1)
-    team_boxes: str = key("boxes of a team: pooled or replicated", default="pooled", read=printable)
+    team_boxes: str = key(
+        "boxes of a team: pooled (one a rank) or replicated (copies c ranks a box of the grid)", default="pooled",
+        read=printable,
+    )  # fmt: skip
 
     @property
     @told("number of ranks")

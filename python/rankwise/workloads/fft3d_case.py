@@ -58,7 +58,7 @@ class ShortenedSpans(PhaseSpans):
     """The phases of transforms that were shortened to fit the time, and their sum."""
 
     imbalance: Annotated[Span, "waiting for slower ranks"]
-    total: Annotated[Span, "all of them"]
+    total: Annotated[Span, "all phases together"]
 
 
 class FftFigures(TypedDict):
@@ -67,7 +67,7 @@ class FftFigures(TypedDict):
     per_rank: Annotated[list[PhaseSpans], "by rank"]
     isolated: Annotated[Mapping[str, Span], "phases timed alone"]
     terms: Annotated[Mapping[str, float | None], "time by term of the model"]
-    checks: Annotated[Mapping[str, float], "errors of the transform, and the bound on them"]
+    checks: Annotated[Mapping[str, float], "errors of the transform, and error_bound"]
     library: Annotated[str | None, "library of the local FFTs"]
     array_bytes: Annotated[int | None, "the array of all ranks"]
     memory_bytes: Annotated[int | None, "memory of a rank"]

@@ -33,7 +33,7 @@ class StencilFigures(Figures):
 
     messages: NotRequired[Annotated[int, "number of messages"]]
     speedup_over_blocked: NotRequired[Annotated[float | None, "how many times as fast as blocked"]]
-    speedup_ci: NotRequired[Annotated[Interval | None, "95 % interval of that"]]
+    speedup_ci: NotRequired[Annotated[Interval | None, "95 % interval of speedup_over_blocked"]]
     all: NotRequired[Annotated[Summary, "of all samples"]]
     without_outliers: NotRequired[Annotated[Summary, "of those that are no outliers"]]
     outliers: NotRequired[Annotated[int, "number of samples left out"]]
@@ -53,11 +53,11 @@ class StencilCase(Case):
 
     grid: tuple[int, ...] = key("ranks along each axis")
     periodic: tuple[bool, ...] = key("whether each axis wraps around")
-    stencil: str = key("stencil")
+    stencil: str = key("name of the stencil")
     mapping: str = key("id of the mapping")
     node_of_cell: tuple[int, ...]
     j_sum: int = key("messages between nodes, in all")
-    j_max: int = key("those of the node that sends most")
+    j_max: int = key("messages of the node that sends most")
     nodes_used = computed("number of nodes", int, lambda case: max(case.node_of_cell) + 1, name="nodes")
     message_bytes: int = key("size of a message", after="ranks")
     repetitions: int | None = field(default=None, compare=False)

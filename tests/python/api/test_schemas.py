@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,10 @@ from rankwise.cli.base import app
 from rankwise.cli.verbs import register_verbs
 from rankwise.schemas import main
 
+UNIT = re.compile(r", [\w/]+$")
+# What refers to another key, or to the object, without its name: the keys of a page stand in tables, each for itself.
+VAGUE = re.compile(r"^(its|it|of that|the same|that|how that)\b")
+PAPERS = ("reproduce-", "project-table")  # whose figures are told beside the paper's own words
 # One verb, several questions.
 BESIDE = {"error", "doctor-nodes", "measure-all-pairs", "measure-fft3d", "measure-pack", "report-profiles", "map-observed"}
 
@@ -54,7 +59,10 @@ def test_a_schema_is_one_and_tells_its_keys(name: str) -> None:
             continue
         assert set(one.get("required", ())) <= set(one["properties"])
         for key, value in one["properties"].items():
-            assert isinstance(value, dict) and value.get("description"), f"nothing is said of {key}"
+            meaning = value.get("description") if isinstance(value, dict) else None
+            assert meaning, f"nothing is said of {key}"
+            vague = not name.startswith(PAPERS) and VAGUE.search(UNIT.sub("", meaning))
+            assert not vague, f"{key} is told in words that say nothing: {meaning}"
         meanings = [value["description"] for value in one["properties"].values()]
         assert len(set(meanings)) == len(meanings), f"keys share a meaning: {sorted(meanings)}"
     for one in objects(schema):
