@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.mapping.traffic import Traffic, traffic_of
+from rankwise.observe.needs import TooLongError
 from rankwise.observe.pattern import Pattern, find_pattern
 from rankwise.observe.phases import PhasedStep, first_events, phased
 from rankwise.observe.record import BLOCKING_SEND, SEND, Record
@@ -18,8 +20,10 @@ from rankwise.observe.steps import Steps, common_steps
 from rankwise.observe.summary import mpi_seconds
 from rankwise.observe.timeline import Timeline, timeline_of
 from rankwise.observe.waits import Waits, analyse
+from rankwise.progress import meter
 
 Array: TypeAlias = NDArray[Any]
+_MANY = 2_000_000  # events, that take seconds to look through
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,13 @@ def evidence_of(record: Record, name: str) -> Evidence:
     pattern = find_pattern(whole)
     events = {rank: of_rank for rank, of_rank in first_events(record).items() if len(of_rank)}
     notes = list(map(str, record.header.get("notes", [])))
-    steps = common_steps(events) if len(events) == record.ranks else None
+    steps, why = None, "no step repeats on all ranks"
+    many = sum(map(len, events.values())) > _MANY
+    with meter("looking for the step that repeats", 1) if many else nullcontext():
+        try:
+            steps = common_steps(events) if len(events) == record.ranks else None
+        except TooLongError as error:
+            why = str(error)
     waits, shares, traffic, schedule, line = None, _shares_of_run(record), whole, None, None
     if steps is not None:
         window = {rank: steps.window(events, rank) for rank in events}
@@ -114,7 +124,7 @@ def evidence_of(record: Record, name: str) -> Evidence:
         line = timeline_of(events, steps) if waits.why_not is None else None
         notes += schedule.notes
     elif events:
-        notes.append("no step repeats on all ranks: times are of the whole run")
+        notes.append(f"{why}: times are of the whole run")
     return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line)
 
 
@@ -136,7 +146,7 @@ def _uncertainty_s(record: Record) -> float:
 
 
 def _shares_of_steps(steps: Steps, events: Mapping[int, Array], waits: Waits) -> Shares:
-    count = len(steps.durations_s)
+    count = len(steps.sample)
     total = np.maximum(steps.spans_s(events), waits.in_calls_s) / count
     in_calls = waits.in_calls_s / count
     waiting = (waits.late_sender_s + waits.late_receiver_s + waits.collective_s) / count
@@ -153,7 +163,7 @@ def _traffic_of_steps(whole: Traffic, steps: Steps, window: Mapping[int, Array])
         sent = of_rank[np.isin(of_rank["kind"], (SEND, BLOCKING_SEND)) & (of_rank["peer"] >= 0)]
         columns.append(np.stack([np.full(len(sent), rank), sent["peer"], sent["bytes"]], axis=1).astype(np.int64))
     source, dest, size = np.concatenate(columns).T
-    count = len(steps.durations_s)
+    count = len(steps.sample)
     keys, inverse, times = np.unique(source * whole.ranks + dest, return_inverse=True, return_counts=True)
     volume = np.zeros(len(keys), np.int64)
     np.add.at(volume, inverse.reshape(-1), size)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.files import write_whole
+from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY, Record
-from rankwise.observe.steps import Steps, actual_receives, common_steps
+from rankwise.observe.steps import Steps, common_steps
 
 Array = NDArray[Any]
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted
@@ -211,8 +212,9 @@ def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
 def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list[_Part]:
     """Return the parts of some of a rank's events; ``fine``: blocking calls are
     parts of their own even where a receive follows."""
-    places, peers, tags = actual_receives(events)
-    received = {int(place): (int(peer), int(tag)) for place, peer, tag in zip(places, peers, tags, strict=True)}
+    near = events[: after + 2 * (after - first) + 64]  # what is posted in between is completed soon
+    places, peers, tags = actual_receives(near[first:])
+    received = {first + int(place): (int(peer), int(tag)) for place, peer, tag in zip(places, peers, tags, strict=True)}
     parts = [_Part(first, 0.0, [], [])]
     under_way = 0
     seen: dict[int, int] = defaultdict(int)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, SEND
-from rankwise.observe.steps import actual_receives
 
 Array = NDArray[Any]
 _MOST_UNMATCHED = 0.01  # share of messages whose pairing does not come out even, above which no split is shown

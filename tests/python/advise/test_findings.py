@@ -176,3 +176,9 @@ def test_a_gain_between_switches_alone_is_told_as_one() -> None:
     assert advice.findings[0].why.startswith("800 kB cross between switches a step, 400 kB would (-50%)")
     assert "-0%" not in advice.findings[0].why and "between nodes" not in advice.findings[0].why
     assert "sends 50 % fewer bytes between switches" in advice_page.render(advice, HOSTS[:4], None)
+
+
+def test_where_the_search_for_a_step_is_given_up_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankwise.observe.steps.MOST_SECONDS", -1.0)
+    evidence = evidence_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [0] * RANKS), "app.comm")
+    assert evidence.per == "run" and evidence.notes == ("no step found within 20 s: times are of the whole run",)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankwise.observe.needs import TooLongError, actual_receives
 from rankwise.observe.record import BLOCKING_SEND, COMPLETION
-from rankwise.observe.steps import Steps, actual_receives, common_steps, levels_of
+from rankwise.observe.steps import Steps, common_steps, levels_of
 from synthetic_events import Op, ring, simulate
 
 
@@ -86,8 +87,8 @@ def test_the_cut_is_consistent_on_all_ranks(ranks: int, neighbours: int, every: 
     steps = common_steps(events)
     assert steps is not None
     assert_consistent(events, steps)
-    step = steps.levels[0].step
-    assert all(level.step == step for level in steps.levels.values())
+    step = steps.levels.step
+    assert all(level.step == step for level in map(levels_of, events.values()))
     assert len(steps.events(events, 0)) in (step, step + 3)
     assert steps.to_dict()["time_lo_s"] <= steps.to_dict()["time_s"] <= steps.to_dict()["time_hi_s"]
 
@@ -104,7 +105,7 @@ def test_ranks_at_a_border_have_shorter_steps() -> None:
     events = simulate(programs)
     steps = common_steps(events)
     assert steps is not None
-    assert [steps.levels[rank].step for rank in range(5)] == [4, 8, 8, 8, 4]
+    assert [levels_of(events[rank]).step for rank in range(5)] == [4, 8, 8, 8, 4]
     assert_consistent(events, steps)
 
 
@@ -124,8 +125,8 @@ def test_a_ring_with_a_reduction_now_and_then() -> None:
     events = simulate(ring(6, 60, 30_000, reduce_every=5))
     steps = common_steps(events)
     assert steps is not None
-    assert steps.levels[0].step == 8
-    assert steps.levels[0].super_step == 41
+    assert steps.levels.step == 8
+    assert steps.levels.super_step == 41
     assert_consistent(events, steps)
 
 
@@ -171,7 +172,7 @@ def test_stages_that_call_alike_are_one_step_and_the_programs_ends_are_none() ->
     steps = common_steps(events)
     assert steps is not None
     assert_consistent(events, steps)
-    assert {level.step for level in steps.levels.values()} == {24}
+    assert {level.step for level in map(levels_of, events.values())} == {24}
     assert steps.begins[:, 0].min() >= 700 and steps.ends[:, 0].max() <= 700 + 60 * 24 + 6 * 5
     # Where the program does more between two steps, none is counted.
     assert (
@@ -194,7 +195,7 @@ def test_the_step_is_where_most_bytes_and_time_go_whatever_is_called_before_and_
     found = common_steps(events)
     assert found is not None
     assert_consistent(events, found)
-    assert {level.step for level in found.levels.values()} == {3 * neighbours}
+    assert {level.step for level in map(levels_of, events.values())} == {3 * neighbours}
     assert found.begins[:, 0].min() >= 5 * seed * steps and found.ends[:, 0].max() <= 5 * seed * steps + 3 * neighbours * steps
 
 
@@ -210,5 +211,74 @@ def test_tags_that_count_the_steps_do_not_hide_them() -> None:
                 ("waitall",),
                 ("sendrecv", other, other, 100 + step, 8),
             ]
-    steps = common_steps(simulate(programs))
-    assert steps is not None and {level.step for level in steps.levels.values()} == {5}
+    events = simulate(programs)
+    steps = common_steps(events)
+    assert steps is not None and {level.step for level in map(levels_of, events.values())} == {5}
+
+
+def wavefront(ranks: int, steps: int, rows: int) -> list[list[Op]]:
+    """Return a pipeline row after row, each with a tag of its own, and a message back to the beginning."""
+    programs: list[list[Op]] = []
+    for rank in range(ranks):
+        ops: list[Op] = []
+        for _ in range(steps):
+            for row in range(rows):
+                ops += (
+                    [("recv", rank - 1, row)] * (rank > 0)
+                    + [("compute", 900)]
+                    + [("send", rank + 1, row, 8)] * (rank < ranks - 1)
+                )
+            ops += [("send", 0, rows, 8)] * (rank == ranks - 1) + [("recv", ranks - 1, rows)] * (rank == 0)
+        programs.append(ops)
+    return programs
+
+
+def test_a_wavefront_is_cut_in_one_pass() -> None:
+    """A dependency moves the front by one message: whoever goes through all tags for each of them does not end."""
+    events = simulate(wavefront(6, 24, 300))
+    steps = common_steps(events)
+    assert steps is not None and steps.levels.step == 301 and len(steps.durations_s) == 23
+    assert_consistent(events, steps)
+
+
+def test_records_that_end_at_different_times_are_cut_as_far_as_all_of_them_go() -> None:
+    """As the windows of ranks that call more often are full earlier."""
+    events = {rank: of_rank[: 2400 - 100 * (rank % 3)] for rank, of_rank in simulate(wavefront(6, 24, 60)).items()}
+    steps = common_steps(events)
+    assert steps is not None and steps.levels.step == 61 and 15 <= len(steps.durations_s) <= 20
+    assert_consistent(events, steps)
+    collective = {
+        rank: of_rank[: 300 - 40 * (rank % 3)] for rank, of_rank in simulate(ring(6, 60, 30_000, reduce_every=1)).items()
+    }
+    steps = common_steps(collective)
+    assert steps is not None and steps.levels.step == 9 and len(steps.durations_s) >= 22
+
+
+def test_a_sweep_over_a_grid_has_its_corners_and_the_reduction_as_a_step() -> None:
+    """A plane is none: while one rank does it, the opposite corner does nothing."""
+    side, planes = 4, 5
+    programs: list[list[Op]] = []
+    for rank in range(side * side):
+        x, y, ops = rank // side, rank % side, []
+        for dx, dy in [(1, 1), (-1, 1), (1, -1), (-1, -1)] * 12:
+            inside = [0 <= at < side for at in (x - dx, y - dy, x + dx, y + dy)]
+            ways = (
+                ("recv", rank - dx * side, 1),
+                ("recv", rank - dy, 2),
+                ("send", rank + dx * side, 1, 8),
+                ("send", rank + dy, 2, 8),
+            )
+            ops += [op for op, there in zip(ways, inside, strict=True) if there] * planes
+            ops += [("compute", 100), ("allreduce", 8)] * ((dx, dy) == (-1, -1))
+        programs.append(ops)
+    events = simulate(programs)
+    steps = common_steps(events)
+    assert steps is not None and steps.levels.step == 8 * planes + 1 and len(steps.durations_s) == 11
+    assert_consistent(events, steps)
+
+
+def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = simulate(ring(4, 20, 30_000))
+    monkeypatch.setattr("rankwise.observe.steps.MOST_SECONDS", -1.0)
+    with pytest.raises(TooLongError, match="no step found within"):
+        common_steps(events)

@@ -1,0 +1,190 @@
+"""What must lie before a cut through all ranks if an event does, and the least cuts that fit: each event is looked at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.errors import InputError
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND
+
+Array = NDArray[Any]
+MOST_SECONDS = 20.0  # of a processor, for the search
+_BEGINNINGS = (SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COLLECTIVE)
+
+
+class TooLongError(InputError):
+    """A search that was given up."""
+
+
+def actual_receives(events: Array) -> tuple[Array, Array, Array]:
+    """Return the positions of a rank's receives, in the order of posting, and the peers and tags that they really had."""
+    at = np.nonzero((events["kind"] == RECEIVE) | (events["kind"] == BLOCKING_RECEIVE))[0]
+    peers, tags = events["peer"][at].copy(), events["tag"][at].copy()
+    done = events[(events["kind"] == COMPLETION) & (events["request"] != 0)]
+    order = np.argsort(done["request"], kind="stable")
+    requests = done["request"][order]
+    posted = events["request"][at]
+    found = np.minimum(np.searchsorted(requests, posted), max(len(requests) - 1, 0))
+    if len(requests):
+        known = (requests[found] == posted) & (events["kind"][at] == RECEIVE)
+        peers[known] = done["peer"][order][found[known]]
+        tags[known] = done["tag"][order][found[known]]
+    return at, peers, tags
+
+
+class Needs:
+    """What must lie before a cut if an event does: a send's receive and a receive's send, a collective call of the next member.
+
+    Events that need another one are numbered through all ranks; ``_partner`` is the number of that (-1: it is not in the
+    record), ``_owner`` its rank's column. Every event is looked at once, whatever the number of cuts.
+    """
+
+    def __init__(self, events: Mapping[int, Array]) -> None:
+        self._events, self._ranks = events, sorted(events)
+        first = np.cumsum([0] + [len(events[rank]) for rank in self._ranks])
+        partner = np.full(first[-1], -2)
+        sides: tuple[list[Array], list[Array]] = ([], [])
+        for column, rank in enumerate(self._ranks):
+            of_rank = events[rank]
+            sends = np.flatnonzero((of_rank["kind"] == SEND) | (of_rank["kind"] == BLOCKING_SEND))
+            ways = ((sends, of_rank["peer"][sends], of_rank["tag"][sends]), actual_receives(of_rank))
+            for side, (at, peers, tags) in zip(sides, ways, strict=True):
+                known = np.isin(peers, self._ranks) & (peers != rank)
+                at, other = at[known], np.searchsorted(self._ranks, peers[known])
+                pair = (column, other) if side is sides[0] else (other, column)
+                pair_number = np.int64(pair[0]) * len(self._ranks) + pair[1]
+                side.append(np.stack([first[column] + at, pair_number, of_rank["comm"][at], tags[known]]))
+        self._meet(partner, *(np.concatenate(side, axis=1) for side in sides))
+        self._gather(partner, first)
+        self._at = np.flatnonzero(partner != -2)
+        number = np.full(first[-1] + 1, -1, np.int32)
+        number[self._at] = np.arange(len(self._at))
+        self._first, self._first_event = np.searchsorted(self._at, first), first
+        self._partner = number[partner[self._at]]  # of none the last, -1
+        self._owner = (np.searchsorted(first, partner[self._at], side="right") - 1).astype(np.int32)
+        self.leads = self._find_leads()
+
+    def _meet(self, partner: Array, sent: Array, received: Array) -> None:
+        """Let the k-th send of a pair, communicator and tag meet the k-th receive."""
+        tags = np.unique(np.concatenate([sent[3], received[3]]), return_inverse=True)[1].reshape(-1)
+        keys = [
+            (side[1] * (1 << 16) + side[2]) * (int(tags.max(initial=0)) + 1) + of_side
+            for side, of_side in ((sent, tags[: sent.shape[1]]), (received, tags[sent.shape[1] :]))
+        ]
+        orders = [np.argsort(key, kind="stable") for key in keys]
+        sorted_keys = [key[order] for key, order in zip(keys, orders, strict=True)]
+        places = [side[0][order] for side, order in zip((sent, received), orders, strict=True)]
+        for one, other in ((0, 1), (1, 0)):
+            number = np.arange(len(places[one])) - np.searchsorted(sorted_keys[one], sorted_keys[one])
+            there = np.searchsorted(sorted_keys[other], sorted_keys[one]) + number
+            found = np.zeros(len(there), bool)
+            inside = there < len(places[other])
+            found[inside] = sorted_keys[other][there[inside]] == sorted_keys[one][inside]
+            partner[places[one]] = -1
+            partner[places[one][found]] = places[other][there[found]]
+
+    def _gather(self, partner: Array, first: Array) -> None:
+        """Let each member's k-th collective of a communicator need the next member's."""
+        members: dict[int, list[Array]] = {}
+        for column, rank in enumerate(self._ranks):
+            of_rank = self._events[rank]
+            at = np.flatnonzero(of_rank["kind"] == COLLECTIVE)
+            order = np.argsort(of_rank["comm"][at], kind="stable")
+            comms, begins = np.unique(of_rank["comm"][at][order], return_index=True)
+            for comm, places in zip(comms.tolist(), np.split(at[order], begins[1:]), strict=bool(len(at))):
+                members.setdefault(comm, []).append(first[column] + places)
+        for of_comm in members.values():
+            count = min(map(len, of_comm))
+            # Communicators of one number with different numbers of collectives are several, if no rank's record ends there.
+            if len(of_comm) > 1 and (count == max(map(len, of_comm)) or self._ends_first(of_comm, first)):
+                for one, other in zip(of_comm, of_comm[1:] + of_comm[:1], strict=True):
+                    partner[one] = -1
+                    partner[one[:count]] = other[:count]
+
+    def _ends_first(self, of_comm: Sequence[Array], first: Array) -> bool:
+        """Whether the record of the members with the fewest calls ends before others have ended their next one."""
+        count = min(map(len, of_comm))
+
+        def event(place: int) -> Any:
+            column = int(np.searchsorted(first, place, side="right")) - 1
+            return self._events[self._ranks[column]], place - int(first[column])
+
+        ends = [int(event(int(one[0]))[0]["end_ns"].max()) for one in of_comm if len(one) == count]
+        following = [event(int(one[count])) for one in of_comm if len(one) > count]
+        return min(ends) <= max(int(of_rank["end_ns"][at]) for of_rank, at in following)
+
+    def _find_leads(self) -> list[int]:
+        """Return the first rank of each set of ranks that hear of each other."""
+        of_column = np.arange(len(self._ranks))
+        own = np.repeat(of_column, np.diff(self._first))
+        heard = self._partner >= 0
+        pairs = np.divmod(np.unique(own[heard] * len(self._ranks) + self._owner[heard]), len(self._ranks))
+        for _ in self._ranks:
+            least = of_column.copy()
+            np.minimum.at(least, pairs[0], of_column[pairs[1]])
+            least = least[least]
+            if (least == of_column).all():
+                break
+            of_column = least
+        return [self._ranks[column] for column in np.unique(of_column).tolist()]
+
+    def cuts(self, lead: int, places: Array, until_s: float) -> Array:
+        """Return of each of a rank's places, ascending, the least cut of all ranks that fits and has all that lies before it.
+
+        As far as the record tells; of ranks that never hear of it 0. Raises TooLongError.
+        """
+        column = self._ranks.index(lead)
+        done, need = self._first[:-1].tolist(), self._first[:-1].tolist()
+        owner, partner = self._owner.data, self._partner.data
+        rows: list[list[int]] = []
+        for place in np.searchsorted(self._at, self._first_event[column] + places).tolist():
+            front = [column] if place > need[column] else []
+            need[column] = max(place, need[column])
+            while front:
+                rank = front.pop()
+                low, high = done[rank], need[rank]
+                done[rank] = high
+                for other, at in zip(owner[low:high], partner[low:high], strict=True):
+                    if at >= need[other]:
+                        if need[other] == done[other]:
+                            front.append(other)
+                        need[other] = at + 1
+                    elif at < 0:
+                        return self._in_events(rows, column, places)
+            rows.append(done.copy())
+            if time.process_time() > until_s:
+                raise TooLongError(f"no step found within {MOST_SECONDS:.0f} s")
+        return self._in_events(rows, column, places)
+
+    def _in_events(self, rows: Sequence[Sequence[int]], lead: int, places: Array) -> Array:
+        """Return cuts as numbers of each rank's events, at the first place from there on at which nothing is under way, if no
+        message begins before it."""
+        numbers = np.array(rows, int).reshape(-1, len(self._ranks))
+        cuts = np.zeros_like(numbers)
+        for column, rank in enumerate(self._ranks):
+            reached = numbers[:, column] > self._first[column]
+            cuts[reached, column] = self._at[numbers[reached, column] - 1] + 1 - self._first_event[column]
+            if column == lead:
+                cuts[:, column] = np.maximum(cuts[:, column], places[: len(rows)])
+            of_rank = self._events[rank]
+            idle = np.flatnonzero(idle_before(of_rank))
+            begins = np.append(np.flatnonzero(np.isin(of_rank["kind"], _BEGINNINGS)), len(of_rank))
+            rest = idle[np.minimum(np.searchsorted(idle, cuts[:, column]), len(idle) - 1)]
+            quiet = (
+                (rest >= cuts[:, column]) & (rest <= begins[np.searchsorted(begins, cuts[:, column])]) & (cuts[:, column] > 0)
+            )
+            cuts[quiet, column] = rest[quiet]
+        return cuts
+
+
+def idle_before(events: Array) -> Array:
+    """Return whether nothing is under way before each event, and after the last."""
+    opened = ((events["kind"] == SEND) | (events["kind"] == RECEIVE)) & (events["request"] != 0)
+    closed = (events["kind"] == COMPLETION) & (events["request"] != 0)
+    under_way = np.cumsum(opened.astype(np.int64) - closed)
+    return np.concatenate([[True], under_way <= 0])
