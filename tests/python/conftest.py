@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import getpass
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +38,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Remove what killed launchers and ranks have left: nobody else removes it when rankwise itself was killed, too."""
     remove(orphans(_BEGUN_UNIX_S))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove pytest's folder in /tmp where nothing but links to what it has removed itself is left in it."""
+    folder = Path(tempfile.gettempdir()) / f"pytest-of-{getpass.getuser()}"
+    if "PYTEST_XDIST_WORKER" in os.environ or not folder.is_dir():
+        return
+    for link in folder.glob("*-current"):
+        if not link.exists():
+            link.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # another session's, or what has failed is kept there
+        folder.rmdir()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
