@@ -97,9 +97,9 @@ TEST(Profile, ReadsStepsThatWereTimedAsLinesBetweenTheirSizes) {
   EXPECT_FALSE(timed.chain);
   EXPECT_FALSE(other_node(machine).steps[static_cast<std::size_t>(SendMode::ssend)]);
   const std::string unordered = R"(, "steps": {"isend": {"start-1": [[8, 1e-6], [8, 3e-6]]}})";
-  EXPECT_THROW(read_machine(profile(curve("piecewise", two_lines), unordered)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(read_machine(profile(curve("piecewise", two_lines), unordered))), std::invalid_argument);
   const std::string unknown = R"(, "steps": {"pigeon": {}})";
-  EXPECT_THROW(read_machine(profile(curve("piecewise", two_lines), unknown)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(read_machine(profile(curve("piecewise", two_lines), unknown))), std::invalid_argument);
 }
 
 TEST(Profile, NoOverheadIsMoreThanHalfOfABurstsGap) {
