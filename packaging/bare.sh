@@ -2,6 +2,7 @@
 # bare.sh [SUITE]: README's two commands as a newcomer has them: in a bare Debian (default: bookworm) made by debootstrap in a
 # folder that goes away, with README's one apt-get line, an empty home, a clone of this checkout, and no rights but a user's.
 #   AGAIN=3    so many times more 'make quick' from the clone, without downloads
+#   MIRROR=http://archive.ubuntu.com/ubuntu OPTIONS=--components=main,universe  of debootstrap: for Ubuntu (SUITE noble)
 #   PACKAGES=  more packages; COMMANDS='make quick'  instead of both; SETTINGS='CXX=clang++-14'  for them
 # Results of the tests come into build/bare. Exit code 77: it cannot be done here.
 set -euo pipefail
@@ -31,15 +32,16 @@ fi
 root=$BARE_INSIDE
 trap 'exit 130' INT TERM HUP
 say() { echo "bare: $(date +%T) load $(cut -d' ' -f1 /proc/loadavg): $*"; }
-mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' | sed -n '/^Debian /s///p' | head -1)
+mirror=${MIRROR:-$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' | sed -n '/^Debian /s///p' | head -1)}
 [ -n "$mirror" ] || cannot "apt's sources name no mirror of Debian"
 eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
 [ -z "${http_proxy-}" ] || export http_proxy
 
 say "$suite from $mirror"
 script=/usr/share/debootstrap/scripts/$suite
-[ -e "$script" ] || script=${script%/*}/sid
-debootstrap --variant=minbase "$suite" "$root" "$mirror" "$script" > "$root.log" 2>&1 ||
+[ -e "$script" ] || { [[ $mirror == *ubuntu* ]] && script=${script%/*}/jammy; } || script=${script%/*}/sid
+# shellcheck disable=SC2086
+debootstrap --variant=minbase ${OPTIONS-} "$suite" "$root" "$mirror" "$script" > "$root.log" 2>&1 ||
   { tail -3 "$root.log" >&2; rm "$root.log"; cannot "debootstrap fails"; }
 rm "$root.log"
 mount -t proc proc "$root/proc"
@@ -51,7 +53,7 @@ cp /etc/resolv.conf /etc/hosts "$root/etc/"
 line=$(grep -m 1 -o 'apt-get install .*' README.md)
 say "$line ${PACKAGES-}"
 words=(chroot "$root" env DEBIAN_FRONTEND=noninteractive)
-"${words[@]}" apt-get -qq update 2> /dev/null
+"${words[@]}" apt-get -qq update 2> /dev/null || true  # what it cannot get, the next line lacks
 "${words[@]}" $line -y -qq --no-install-recommends ${PACKAGES-} > /dev/null 2>&1
 chroot "$root" useradd --create-home newcomer
 git clone --quiet . "$root/home/newcomer/rankwise"
