@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip --quiet --disable-pip-version-check
 WERROR ?= OFF
 UNITY ?= ON
-# ON: of the C++ tests only those that 'make sanitize' leaves out
+# ON: of the C++ tests only those that need what a bare Debian lacks
 TESTS_REST ?= OFF
 # Of pytest, side by side in each of the three groups of tests
 PROCESSES ?= 2
@@ -149,7 +149,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/codespell
 
 sanitize: install
-	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
+	cmake -S . -B build/sanitize -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DRANKWISE_SANITIZE=ON -DRANKWISE_WERROR=$(WERROR) -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 	nice cmake --build build/sanitize --parallel 2
 	nice ctest --test-dir build/sanitize --parallel 2 --output-on-failure --output-junit junit.xml
 

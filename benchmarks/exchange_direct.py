@@ -5,7 +5,7 @@ ratio is taken within each repetition, in which all three run one after the othe
 by order statistics. Exits with 1 when ours is slower than 1.05 times the hand-written one beyond doubt (the whole
 interval lies above) at any size.
 
-    python benchmarks/exchange_direct.py --mpiexec mpiexec build/cpp/tests/cpp/api/exchange_direct
+    python benchmarks/exchange_direct.py --mpiexec mpiexec build/cpp/tests/cpp/exchange_direct
 """
 
 import math

@@ -4,7 +4,7 @@ For each case (n, g, F) the minimal time of each, and the ratio of ours to each 
 of the repetitions with its 95 % interval (a ratio is taken within a repetition, in which all three run one after the other).
 Exits with 1 when ours is slower than 1.05 times by hand beyond doubt (the whole interval lies above) in any case.
 
-    python benchmarks/halo.py --mpiexec mpiexec build/cpp/tests/cpp/api/halo
+    python benchmarks/halo.py --mpiexec mpiexec build/cpp/tests/cpp/halo
 """
 
 import sys

@@ -7,7 +7,7 @@ all that were announced, the median of five. "line" is what a cache line takes f
 a cache at one time and not at another, which moves what `window` gains. Exits with 1 when fewer than nine cells of ten have a
 regret of at most 5 %, or a trial costs more than 1 % in the median.
 
-    python benchmarks/halo_auto.py --mpiexec mpiexec build/cpp/tests/cpp/api/halo_auto
+    python benchmarks/halo_auto.py --mpiexec mpiexec build/cpp/tests/cpp/halo_auto
     python benchmarks/halo_auto.py --simulate 8x16   # nodes x ranks, with SimGrid's factors by size; packing takes no time
 """
 
