@@ -4,7 +4,7 @@
 
 include(GNUInstallDirs)
 # The part of the C API that makes mapped communicators.
-set(preload_api cart communicator environment failure graph)
+set(preload_api communicator environment failure topology)
 list(TRANSFORM preload_api PREPEND src/api/ OUTPUT_VARIABLE preload_api_files)
 list(TRANSFORM preload_api_files APPEND .cpp OUTPUT_VARIABLE preload_api_sources)
 file(GLOB preload_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} src/preload/*.cpp src/cart/*.cpp src/mpi/*.cpp)
