@@ -5,12 +5,21 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# Functions that only call their plan, those for Fortran, and its interfaces are made of the header.
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter)
+set(header ${CMAKE_CURRENT_SOURCE_DIR}/include/rankwise/rankwise.h)
+set(header_reader ${CMAKE_CURRENT_SOURCE_DIR}/python/rankwise/header.py)
+set(made_of_header ${CMAKE_CURRENT_BINARY_DIR}/made)
+file(MAKE_DIRECTORY ${made_of_header})
+execute_process(COMMAND ${Python_EXECUTABLE} -I ${header_reader} ${header} ${made_of_header} COMMAND_ERROR_IS_FATAL ANY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header} ${header_reader})
+
 file(GLOB api_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/api/*.cpp)
 # rankwise_add_library(<name> <suffix of the MPI parts> <library target of the MPI>)
 function(rankwise_add_library name suffix mpi)
   add_library(${name} SHARED ${api_sources})
   rankwise_compile_by_folder(${name})
-  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src ${made_of_header})
   # Callers compile against mpi.h, too; installed, they find it by the package (rankwise-config.cmake).
   target_link_libraries(${name}
     PUBLIC ${mpi} PRIVATE rankwise_mpi${suffix} rankwise_options)
@@ -76,7 +85,10 @@ if(RANKWISE_FORTRAN AND NOT SKBUILD)
   check_language(Fortran)
   if(CMAKE_Fortran_COMPILER)
     enable_language(Fortran)
-    set(fortran_sources src/fortran/rankwise.f90 src/fortran/rankwise_halo.f90 src/fortran/rankwise_fft.f90)
+    set(fortran_sources ${made_of_header}/rankwise_c.f90)
+    foreach(module rankwise rankwise_halo rankwise_fft)
+      list(APPEND fortran_sources ${CMAKE_CURRENT_SOURCE_DIR}/src/fortran/${module}.f90)
+    endforeach()
     add_library(rankwise_fortran SHARED ${fortran_sources} src/fortran/arrays.cpp)
     add_library(rankwise::rankwise_fortran ALIAS rankwise_fortran)
     set(fortran_modules ${CMAKE_CURRENT_BINARY_DIR}/fortran)
@@ -87,8 +99,8 @@ if(RANKWISE_FORTRAN AND NOT SKBUILD)
     target_include_directories(rankwise_fortran PUBLIC ${fortran_modules})
     target_link_libraries(rankwise_fortran PUBLIC rankwise)
     install(TARGETS rankwise_fortran LIBRARY DESTINATION ${base}${libdir})
-    install(FILES ${fortran_modules}/rankwise.mod ${fortran_modules}/rankwise_halo.mod ${fortran_modules}/rankwise_fft.mod
-      ${fortran_sources} DESTINATION ${base}${includedir}/rankwise/fortran)
+    install(FILES ${fortran_modules}/rankwise_c.mod ${fortran_modules}/rankwise.mod ${fortran_modules}/rankwise_halo.mod
+      ${fortran_modules}/rankwise_fft.mod ${fortran_sources} DESTINATION ${base}${includedir}/rankwise/fortran)
   endif()
 endif()
 

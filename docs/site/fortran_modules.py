@@ -1,11 +1,15 @@
-"""The Fortran modules as a page: of each what it makes public, with the comment before it and its arguments."""
+"""The Fortran modules as a page: of each what it makes public, by itself or from what is made of rankwise.h, with the comment
+before it and its arguments."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[2] / "src" / "fortran"
+from rankwise.header import Header, fortran
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "fortran"
 _PROCEDURE = re.compile(r"^ *(?:[\w()]+ +)*(subroutine|function) (\w+)\b.*", re.IGNORECASE)
 _ENDS = re.compile(r"^ *end (subroutine|function|type)\b", re.IGNORECASE)
 _ARGUMENT = re.compile(r"^ *(integer|logical|type|real|character|class|complex)\b.*(::)", re.IGNORECASE)
@@ -13,11 +17,12 @@ _ARGUMENT = re.compile(r"^ *(integer|logical|type|real|character|class|complex)\
 
 def fortran_modules() -> str:
     """Return all modules as MyST."""
-    return "\n".join(_module(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.glob("*.f90")))
+    made = fortran(Header(ROOT / "include" / "rankwise" / "rankwise.h"))
+    return "\n".join(_module(path.read_text(encoding="utf-8"), made) for path in sorted(SOURCES.glob("*.f90")))
 
 
-def _module(text: str) -> str:
-    lines = re.sub(r"&\n +", "", text).splitlines()
+def _module(text: str, made: str) -> str:
+    lines = re.sub(r"&\n +", "", text + made).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("module "))
     name = lines[start].split()[1]
     public = set(
@@ -25,8 +30,10 @@ def _module(text: str) -> str:
     )
     contains = lines.index("contains")
     found = [f"## Module {name}", "", _comment(lines[:start]), ""]
-    constants = [line.strip() for line in lines if re.match(r" *integer, parameter, public", line)]
-    types = [i for i, line in enumerate(lines) if re.match(r" *type, .*public ::", line)]
+    constants = [line for line in lines if re.match(r"integer\(c_int\), parameter :: ", line) and line.split()[3] in public]
+    types = [
+        i for i, line in enumerate(lines) if re.match(r" *type, ", line) and ("public ::" in line or line.split()[-1] in public)
+    ]
     if constants:
         found += ["### Constants", "", "```fortran", *constants, "```", ""]
     for at in types:

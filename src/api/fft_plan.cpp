@@ -213,8 +213,8 @@ void FftPlan::run(Direction direction, const Memory& memory, double scale) {
   state_ = State::idle;
 }
 
-void FftPlan::begin(Direction direction, const Memory& memory, double scale) {
-  compose(direction, memory, scale, false);
+void FftPlan::begin(int forward, const void* from, std::size_t from_bytes, void* into, std::size_t into_bytes, double scale) {
+  compose(forward != 0 ? Direction::forward : Direction::backward, {from, from_bytes, into, into_bytes}, scale, false);
   state_ = State::broken;
   stages_.begin();
   state_ = State::under_way;

@@ -17,6 +17,19 @@ class FftPlan {
   void boxes(rankwise_fft_box* in, rankwise_fft_box* out) const;
   void elements(std::int64_t* in, std::int64_t* out) const;
 
+  void forward(const void* in, std::size_t in_bytes, void* out, std::size_t out_bytes, double scale) {
+    run(Direction::forward, {in, in_bytes, out, out_bytes}, scale);
+  }
+  void backward(const void* out, std::size_t out_bytes, void* in, std::size_t in_bytes, double scale) {
+    run(Direction::backward, {out, out_bytes, in, in_bytes}, scale);
+  }
+  void begin(int forward, const void* from, std::size_t from_bytes, void* into, std::size_t into_bytes, double scale);
+  [[nodiscard]] bool test();
+  void end();
+  [[nodiscard]] std::string explain() const;
+  void close();
+
+ private:
   // A caller's memory on the side that is read, and on the one that is written.
   struct Memory {
     const void* from;
@@ -25,13 +38,7 @@ class FftPlan {
     std::size_t into_bytes;
   };
   void run(Direction direction, const Memory& memory, double scale);
-  void begin(Direction direction, const Memory& memory, double scale);
-  [[nodiscard]] bool test();
-  void end();
-  [[nodiscard]] std::string explain() const;
-  void close();
 
- private:
   // What this rank has of one side.
   struct Side {
     Box box;

@@ -24,12 +24,14 @@ std::string edge_of(int from, int to, int key) {
 
 }  // namespace
 
-HaloLists::HaloLists(MPI_Comm comm, const Ends& sends, const Ends& receives) : comm_(comm, "the one whose ranks are named") {
+HaloLists::HaloLists(MPI_Comm comm, int nsend, const int dest[], const int skey[], int nrecv, const int source[],
+                     const int rkey[])
+    : comm_(comm, "the one whose ranks are named") {
   check_mpi(MPI_Comm_size(comm_.get(), &ranks_), "MPI_Comm_size");
   Agreement ends;
   ends.attempt([&] {
-    sends_ = read(sends, ranks_, "dest");
-    receives_ = read(receives, ranks_, "source");
+    sends_ = read(nsend, dest, skey, ranks_, "dest");
+    receives_ = read(nrecv, source, rkey, ranks_, "source");
     to_ = partners_of(sends_, "dest");
     from_ = partners_of(receives_, "source");
   });
@@ -53,15 +55,15 @@ HaloLists::HaloLists(MPI_Comm comm, const Ends& sends, const Ends& receives) : c
   fields_.reserve(most_fields);
 }
 
-std::vector<HaloLists::Edge> HaloLists::read(const Ends& ends, int ranks, const char* what) {
-  if (ends.count < 0) refuse_argument("the number of edges is below 0: give how many there are");
-  if (ends.count > 0 && (ends.rank == nullptr || ends.key == nullptr)) {
+std::vector<HaloLists::Edge> HaloLists::read(int count, const int rank[], const int key[], int ranks, const char* what) {
+  if (count < 0) refuse_argument("the number of edges is below 0: give how many there are");
+  if (count > 0 && (rank == nullptr || key == nullptr)) {
     refuse_argument(std::string(what) + " or its keys are NULL: give one rank and one key an edge");
   }
-  std::vector<Edge> edges(static_cast<std::size_t>(ends.count));
+  std::vector<Edge> edges(static_cast<std::size_t>(count));
   for (std::size_t e = 0; e < edges.size(); ++e) {
-    edges[e].rank = ends.rank[e];
-    edges[e].key = ends.key[e];
+    edges[e].rank = rank[e];
+    edges[e].key = key[e];
     if (edges[e].rank == MPI_PROC_NULL || (edges[e].rank >= 0 && edges[e].rank < ranks)) continue;
     refuse_argument(std::string(what) + "[" + std::to_string(e) + "] is " + std::to_string(edges[e].rank) +
                     ": give a rank of the communicator, 0 to " + std::to_string(ranks - 1));
@@ -222,7 +224,7 @@ void HaloLists::take_list(Edge& edge, const rankwise_list& list, const std::stri
   }
 }
 
-void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]) {
+void HaloLists::lists(const rankwise_list send[], const rankwise_list recv[]) {
   checked("rankwise_neighbors_lists", [&] {
     require_idle("rankwise_neighbors_lists");
     if (send == nullptr && !sends_.empty()) refuse_argument("send is NULL: give one list a send edge");
@@ -270,7 +272,7 @@ void HaloLists::set_lists(const rankwise_list send[], const rankwise_list recv[]
   listed_ = true;
 }
 
-void HaloLists::set_places(const rankwise_list recv[]) {
+void HaloLists::places(const rankwise_list recv[]) {
   checked("rankwise_neighbors_places", [&] {
     require_idle("rankwise_neighbors_places");
     if (varies_) refuse_usage("the counts come with the messages, what comes stays where rankwise_halo_received says");
@@ -289,7 +291,7 @@ void HaloLists::set_places(const rankwise_list recv[]) {
   listed_ = true;
 }
 
-void HaloLists::set_capacity(const std::size_t bytes[]) {
+void HaloLists::capacity(const std::size_t bytes[]) {
   checked("rankwise_neighbors_capacity", [&] {
     require_idle("rankwise_neighbors_capacity");
     if (bytes == nullptr && !receives_.empty()) refuse_argument("bytes is NULL: give one capacity a receive edge");

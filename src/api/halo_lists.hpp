@@ -11,18 +11,13 @@ namespace rankwise::api {
 
 class HaloLists : public HaloPlan {
  public:
-  struct Ends {  // of this rank's edges of one direction, as the caller names them
-    int count;
-    const int* rank;
-    const int* key;
-  };
-  HaloLists(MPI_Comm comm, const Ends& sends, const Ends& receives);
+  HaloLists(MPI_Comm comm, int nsend, const int dest[], const int skey[], int nrecv, const int source[], const int rkey[]);
   [[nodiscard]] std::string explain() const override;
-  void set_lists(const rankwise_list send[], const rankwise_list recv[]) override;
-  void set_places(const rankwise_list recv[]) override;
-  void set_capacity(const std::size_t bytes[]) override;
-  void set_algorithm(int algorithm) override;
-  void received(int edge, int field, std::size_t* elements, const void** where) const override;
+  void lists(const rankwise_list send[], const rankwise_list recv[]);
+  void places(const rankwise_list recv[]);
+  void capacity(const std::size_t bytes[]);
+  void algorithm(int asked_for);
+  void received(int edge, int field, std::size_t* elements, const void** where) const;
 
  private:
   // Consecutive elements.
@@ -73,7 +68,7 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] std::string pairs() const override;
   void use(std::size_t way) override { now_ = way; }
   void settle(std::size_t way, bool few) override;
-  // After set_algorithm(auto): makes the ways that may be the fastest for the bytes of this exchange.
+  // After algorithm(auto): makes the ways that may be the fastest for the bytes of this exchange.
   void prepare(std::uint64_t active) override;
   void free() override {
     ways_.clear();
@@ -90,7 +85,8 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] PartnerLists partner_lists(const std::vector<Index>& bytes) const;
   [[nodiscard]] Carrier& usual() const { return *ways_[now_].carrier; }
 
-  static std::vector<Edge> read(const Ends& ends, int ranks, const char* what);
+  // Of this rank's edges of one direction, as the caller names them.
+  static std::vector<Edge> read(int count, const int rank[], const int key[], int ranks, const char* what);
   static std::vector<Partner> partners_of(const std::vector<Edge>& edges, const char* what);
   // Collective: every rank learns who sends to it, and both ends agree on the keys.
   void compare_ends();
@@ -141,7 +137,7 @@ class HaloLists : public HaloPlan {
   Partner from_self_;
   std::vector<std::byte> self_bytes_;
   bool varies_ = false;
-  bool listed_ = false;  // set_lists was called
+  bool listed_ = false;  // lists was called
 
   std::vector<Way> ways_;
   std::size_t now_ = 0;

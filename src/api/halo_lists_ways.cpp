@@ -89,11 +89,12 @@ constexpr int list_relay_tag = 48;  // of the first step
 
 }  // namespace
 
-void HaloLists::set_algorithm(int algorithm) {
+void HaloLists::algorithm(int asked_for) {
+  int algorithm = RANKWISE_HALO_AUTO;
   Agreement asked;
   asked.attempt([&] {
     require_idle("rankwise_neighbors_algorithm");
-    algorithm = or_asked_halo_algorithm(algorithm);
+    algorithm = or_asked_halo_algorithm(asked_for);
     if (algorithm == RANKWISE_HALO_AUTO) static_cast<void>(known_machine());
     if (algorithm == RANKWISE_HALO_STAGED || algorithm == RANKWISE_HALO_WINDOW) {
       throw Failure(RANKWISE_ERROR_UNSUPPORTED,
@@ -143,7 +144,7 @@ void HaloLists::prepare(std::uint64_t active) {
   if (most == 0) return;
   const PartnerLists edges = partner_lists(bytes);
   const NodeKnowledge nodes(comm_.get(), std::vector{edges});
-  Candidates found = candidates(comm_.get(), nodes, false, default_halo_options().exchanges);
+  Candidates found = candidates(comm_.get(), nodes, false, defaults<rankwise_halo_options>().exchanges);
   why_ = std::move(found.why);
   ways_.clear();
   for (const int algorithm : found.algorithms) ways_.push_back(make_way(algorithm, &nodes, edges));
@@ -151,7 +152,7 @@ void HaloLists::prepare(std::uint64_t active) {
   if (ways_.size() == 1) return;
   std::vector<int> tried;
   for (const Way& way : ways_) tried.push_back(way.algorithm);
-  if (!try_ways(std::move(tried), default_halo_options().exchanges)) ways_.resize(1);
+  if (!try_ways(std::move(tried), defaults<rankwise_halo_options>().exchanges)) ways_.resize(1);
 }
 
 void HaloLists::settle(std::size_t way, bool few) {

@@ -316,18 +316,4 @@ void HaloPlan::save(const char* path) const {
   written.reach(comm());
 }
 
-namespace {
-
-[[noreturn]] void refuse_boxes(const char* call) {
-  refuse_usage(std::string(call) + " is for halos of lists: this one was made by rankwise_halo_create");
-}
-
-}  // namespace
-
-void HaloPlan::set_lists(const rankwise_list*, const rankwise_list*) { refuse_boxes("rankwise_neighbors_lists"); }
-void HaloPlan::set_places(const rankwise_list*) { refuse_boxes("rankwise_neighbors_places"); }
-void HaloPlan::set_capacity(const std::size_t*) { refuse_boxes("rankwise_neighbors_capacity"); }
-void HaloPlan::set_algorithm(int) { refuse_boxes("rankwise_neighbors_algorithm"); }
-void HaloPlan::received(int, int, std::size_t*, const void**) const { refuse_boxes("rankwise_halo_received"); }
-
 }  // namespace rankwise::api

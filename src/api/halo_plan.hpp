@@ -67,13 +67,6 @@ class HaloPlan {
   [[nodiscard]] virtual std::string explain() const = 0;
   void save(const char* path) const;
 
-  // Of lists only; boxes refuse.
-  virtual void set_lists(const rankwise_list send[], const rankwise_list recv[]);
-  virtual void set_places(const rankwise_list recv[]);
-  virtual void set_capacity(const std::size_t bytes[]);
-  virtual void set_algorithm(int algorithm);
-  virtual void received(int edge, int field, std::size_t* elements, const void** where) const;
-
  protected:
   HaloPlan();
   // Reads and checks the fields of a call; the bits of those that move.

@@ -30,7 +30,7 @@ struct HandleOf {
   std::atomic<Plan*> plan = nullptr;
 };
 
-// Handle: a struct of the C API that derives from HandleOf.
+// Handle: a struct of the C API that derives from HandleOf, with a number for its kind and the functions that make them.
 template <class Handle>
 class Handles {
  public:
@@ -64,20 +64,20 @@ class Handles {
     return std::unique_ptr<Plan>(handle->plan.exchange(nullptr));
   }
 
-  // Throws Failure for what is no handle, or one of a destroyed plan. maker: the function that makes them.
-  static Plan& plan_of(Handle* handle, const char* maker) {
+  // Throws Failure for what is no handle, or one of a destroyed plan.
+  static Plan& plan_of(Handle* handle) {
     if (handle == nullptr) refuse_usage("the plan is NULL: create it first; it may have been destroyed");
-    if (handle->magic != magic_of()) refuse_usage(std::string("this is no plan: pass what ") + maker + " gave");
+    if (handle->magic != magic_of()) refuse_usage(std::string("this is no plan: pass what ") + Handle::makers + " gave");
     Plan* plan = handle->plan;
     if (plan == nullptr) refuse_usage("the plan has been destroyed: create another one");
     return *plan;
   }
 
   // Frees the plan and clears the handle; what the C API's destroy functions do.
-  void destroy(Handle** handle, const char* maker) {
+  void destroy(Handle** handle) {
     if (handle == nullptr) refuse_argument("plan is NULL: give the handle to destroy");
     if (*handle == nullptr) return;
-    static_cast<void>(plan_of(*handle, maker));
+    static_cast<void>(plan_of(*handle));
     std::unique_ptr<Plan> taken = take(*handle);
     *handle = nullptr;
     try {

@@ -79,7 +79,8 @@ void require_within(std::initializer_list<Bounded> options) {
 
 }  // namespace
 
-rankwise_exchange_options default_options() {
+template <>
+rankwise_exchange_options defaults() {
   rankwise_exchange_options options{};
   options.struct_size = sizeof options;
   options.algorithm = RANKWISE_ALGORITHM_AUTO;
@@ -92,7 +93,7 @@ rankwise_exchange_options default_options() {
 
 Request read_options(const rankwise_exchange_options* given) {
   constexpr std::size_t least = offsetof(rankwise_exchange_options, expected_block_bytes) + sizeof(std::size_t);
-  const auto options = in_our_version(given, default_options(), least, "rankwise_exchange_options_default");
+  const auto options = in_our_version(given, defaults<rankwise_exchange_options>(), least, "rankwise_exchange_options_default");
   Request request;
   const Names algorithms = algorithm_names();
   const std::string algorithm = or_environment(id_of(options.algorithm, algorithms, "algorithm"), "RANKWISE_ALGORITHM");
@@ -122,7 +123,17 @@ void add_alike(Agreement& agreement, const Request& request) {
   agreement.alike("expected_block_bytes", request.expected_block_bytes);
 }
 
-rankwise_halo_options default_halo_options() {
+template <>
+rankwise_field defaults() {
+  rankwise_field field{};
+  field.element_bytes = 8;
+  field.ndims = 1;
+  field.stride[0] = 8;
+  return field;
+}
+
+template <>
+rankwise_halo_options defaults() {
   rankwise_halo_options options{};
   options.struct_size = sizeof options;
   options.algorithm = RANKWISE_HALO_AUTO;
@@ -135,7 +146,7 @@ rankwise_halo_options default_halo_options() {
 
 HaloRequest read_request(const rankwise_halo_options* given, int axes) {
   constexpr std::size_t least = offsetof(rankwise_halo_options, upper) + sizeof given->upper;
-  const auto options = in_our_version(given, default_halo_options(), least, "rankwise_halo_options_default");
+  const auto options = in_our_version(given, defaults<rankwise_halo_options>(), least, "rankwise_halo_options_default");
   const int algorithm = or_asked_halo_algorithm(options.algorithm);
   require_within({{"corners", options.corners, 0, 1, "give 1 (edges and corners) or 0 (faces)"}});
   if (algorithm == RANKWISE_HALO_STAGED && options.corners == 0) {
@@ -245,7 +256,8 @@ void require_apart(const HaloSpec& spec, const std::vector<std::byte*>& data) {
   }
 }
 
-rankwise_fft_options default_fft_options() {
+template <>
+rankwise_fft_options defaults() {
   rankwise_fft_options options{};
   options.struct_size = sizeof options;
   options.effort = RANKWISE_FFT_EFFORT_TRIALS;
@@ -255,7 +267,7 @@ rankwise_fft_options default_fft_options() {
 
 FftRequest read_fft_request(const std::int64_t n[3], const rankwise_fft_options* given, int ranks) {
   constexpr std::size_t least = offsetof(rankwise_fft_options, stride_out) + sizeof given->stride_out;
-  const auto options = in_our_version(given, default_fft_options(), least, "rankwise_fft_options_default");
+  const auto options = in_our_version(given, defaults<rankwise_fft_options>(), least, "rankwise_fft_options_default");
   if (n == nullptr) refuse_argument("n is NULL: give the points of three axes");
   require_within({{"kind", options.kind, 0, 1, "take one of rankwise_fft_kind"},
                   {"precision", options.precision, 0, 1, "take one of rankwise_fft_precision"},

@@ -15,6 +15,18 @@
 
 namespace rankwise::api {
 
+// A struct of the C API as rankwise_..._init fills it: of exchanges, halos, fields and 3-D FFTs.
+template <class Struct>
+[[nodiscard]] Struct defaults();
+template <>
+rankwise_exchange_options defaults();
+template <>
+rankwise_field defaults();
+template <>
+rankwise_halo_options defaults();
+template <>
+rankwise_fft_options defaults();
+
 // Of an exchange.
 struct Request {
   std::optional<std::string> algorithm;  // nothing: choose
@@ -23,8 +35,6 @@ struct Request {
   Index replication = 1;
   Index expected_block_bytes = 4096;
 };
-
-[[nodiscard]] rankwise_exchange_options default_options();
 
 // options: what the caller passed, of any version; may be null. RANKWISE_ALGORITHM and RANKWISE_SEND_MODE in the
 // environment decide what is left to auto. Throws Failure.
@@ -42,7 +52,6 @@ struct HaloRequest {
   int exchanges = 0;
 };
 
-[[nodiscard]] rankwise_halo_options default_halo_options();
 // given: of any version; may be null. axes: of the grid. Throws Failure.
 [[nodiscard]] HaloRequest read_request(const rankwise_halo_options* given, int axes);
 [[nodiscard]] HaloField read_field(const rankwise_field& given, std::size_t f, int axes);
@@ -57,8 +66,6 @@ struct FftRequest : FftQuestion {
   // A plan by the model runs nothing; the others try ways.
   [[nodiscard]] bool is_tried() const { return planning != Planning::estimate; }
 };
-
-[[nodiscard]] rankwise_fft_options default_fft_options();
 
 // options: of any version; may be null. Throws Failure.
 [[nodiscard]] FftRequest read_fft_request(const std::int64_t n[3], const rankwise_fft_options* options, int ranks);

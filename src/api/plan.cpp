@@ -316,7 +316,7 @@ std::size_t Plan::element_bytes_of(const Combination& combination) {
 
 // Moving -----------------------------------------------------------------------------------------------------------
 
-void Plan::import_start(const Buffers& buffers, std::size_t element_bytes) {
+void Plan::start_import(const Buffers& buffers, std::size_t element_bytes) {
   checked("rankwise_exchange_import_start", [&] {
     require_window();
     require_idle("import_start");
@@ -328,7 +328,7 @@ void Plan::import_start(const Buffers& buffers, std::size_t element_bytes) {
   under_way_ = UnderWay::import;
 }
 
-void Plan::reduce_start(const Buffers& buffers, const Combination& combination) {
+void Plan::start_reduce(const Buffers& buffers, const Combination& combination) {
   checked("rankwise_exchange_reduce_start", [&] {
     require_window();
     require_idle("reduce_start");
@@ -466,8 +466,9 @@ bool within(const Window& window, const Coords& offset) {
 
 }  // namespace
 
-void Plan::visit(const void* own, std::size_t element_bytes, void* result, const Combination& combination,
+void Plan::visit(const void* own, std::size_t element_bytes, void* result, int values, MPI_Datatype type, MPI_Op operation,
                  rankwise_visit_function function, void* context) {
+  const Combination combination{values, type, operation};
   const ExchangeSpec& spec = design_.spec;
   const auto own_index = static_cast<std::size_t>(own_slot_);
   std::size_t result_bytes = 0;

@@ -92,11 +92,17 @@ class Plan {
   Plan(MPI_Comm cart, int ndims, const int cutoff[], const rankwise_exchange_options* options);
 
   void set_sizes(std::size_t elements, std::size_t element_bytes);
-  void import_start(const Buffers& buffers, std::size_t element_bytes);
+  void import_start(void* window, std::size_t element_bytes) { start_import({window, nullptr}, element_bytes); }
+  void import_blocks_start(void* const blocks[], std::size_t element_bytes) { start_import({nullptr, blocks}, element_bytes); }
   void import_wait();
-  void reduce_start(const Buffers& buffers, const Combination& combination);
+  void reduce_start(void* window, int values, MPI_Datatype type, MPI_Op op) {
+    start_reduce({window, nullptr}, {values, type, op});
+  }
+  void reduce_blocks_start(void* const blocks[], int values, MPI_Datatype type, MPI_Op op) {
+    start_reduce({nullptr, blocks}, {values, type, op});
+  }
   void reduce_wait();
-  void visit(const void* own, std::size_t element_bytes, void* result, const Combination& combination,
+  void visit(const void* own, std::size_t element_bytes, void* result, int values, MPI_Datatype type, MPI_Op operation,
              rankwise_visit_function function, void* context);
   // Completes what is under way and frees the communicator; afterwards the plan can only be deleted.
   void close();
@@ -114,6 +120,8 @@ class Plan {
  private:
   enum class UnderWay { nothing, import, reduce };
 
+  void start_import(const Buffers& buffers, std::size_t element_bytes);
+  void start_reduce(const Buffers& buffers, const Combination& combination);
   [[nodiscard]] bool has_teams() const { return exchange_algorithm(design_.spec.algorithm).has_teams; }
   [[nodiscard]] std::size_t window_slots() const {
     return elements_.size() - static_cast<std::size_t>(design_.schedule.passing);

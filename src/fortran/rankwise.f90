@@ -8,46 +8,12 @@
 ! the nearest neighbours. Needs no MPI to be compiled, and so serves every MPI that librankwise was built with.
 ! The plans of an exchange are called through ISO_C_BINDING as rankwise.h says (docs/c-api.md).
 module rankwise
-  use, intrinsic :: iso_c_binding, only: c_char, c_f_pointer, c_int, c_loc, c_long_long, c_null_char, c_null_ptr, c_ptr
+  use rankwise_c
   implicit none
   private
   public :: MPIX_Cart_stencil_comm, rankwise_stencil_score, rankwise_dist_graph_create_adjacent, rankwise_last_error
-
-  integer, parameter, public :: RANKWISE_SUCCESS = 0, RANKWISE_ERROR_ARGUMENT = 1, RANKWISE_ERROR_USAGE = 2, &
-      RANKWISE_ERROR_UNSUPPORTED = 3, RANKWISE_ERROR_MEMORY = 4, RANKWISE_ERROR_MPI = 5, RANKWISE_ERROR_INTERNAL = 6
-
-  interface
-    function cart_stencil_comm_f(oldcomm, ndims, dims, periods, reorder, stencil, k, cartcomm) result(code) &
-        bind(c, name="MPIX_Cart_stencil_comm_f")
-      import :: c_int
-      integer(c_int), value :: oldcomm, ndims, reorder, k
-      integer(c_int), intent(in) :: dims(*), periods(*), stencil(*)
-      integer(c_int), intent(out) :: cartcomm
-      integer(c_int) :: code
-    end function
-    function stencil_score_f(comm, ndims, dims, periods, stencil, k, weights, j_sum, j_max) result(code) &
-        bind(c, name="rankwise_stencil_score_f")
-      import :: c_int, c_long_long, c_ptr
-      integer(c_int), value :: comm, ndims, k
-      integer(c_int), intent(in) :: dims(*), periods(*), stencil(*)
-      type(c_ptr), value :: weights
-      integer(c_long_long), intent(out) :: j_sum, j_max
-      integer(c_int) :: code
-    end function
-    function dist_graph_create_adjacent_f(oldcomm, indegree, sources, sourceweights, outdegree, destinations, destweights, &
-        info, reorder, newcomm) result(code) bind(c, name="rankwise_dist_graph_create_adjacent_f")
-      import :: c_int, c_ptr
-      integer(c_int), value :: oldcomm, indegree, outdegree, info, reorder
-      integer(c_int), intent(in) :: sources(*), destinations(*)
-      type(c_ptr), value :: sourceweights, destweights
-      integer(c_int), intent(out) :: newcomm
-      integer(c_int) :: code
-    end function
-    function last_error_c() result(text) bind(c, name="rankwise_last_error")
-      import :: c_ptr
-      type(c_ptr) :: text
-    end function
-  end interface
+  public :: RANKWISE_SUCCESS, RANKWISE_ERROR_ARGUMENT, RANKWISE_ERROR_USAGE, RANKWISE_ERROR_UNSUPPORTED, RANKWISE_ERROR_MEMORY, &
+      RANKWISE_ERROR_MPI, RANKWISE_ERROR_INTERNAL
 
 contains
 
@@ -59,15 +25,15 @@ contains
     logical, intent(in) :: reorder
     integer, intent(out) :: newcomm, ierror
     integer, intent(in), optional :: sourceweights(:), destweights(:)
-    integer(c_int), target :: heavy_in(size(sources) + 1), heavy_out(size(destinations) + 1)
+    integer(c_int) :: heavy_in(size(sources) + 1), heavy_out(size(destinations) + 1)
     if (present(sourceweights) .and. present(destweights)) then
       heavy_in(:size(sources)) = sourceweights
       heavy_out(:size(destinations)) = destweights
-      ierror = dist_graph_create_adjacent_f(oldcomm, size(sources), sources, c_loc(heavy_in), size(destinations), &
-          destinations, c_loc(heavy_out), info, flag(reorder), newcomm)
+      ierror = rankwise_dist_graph_create_adjacent_f(oldcomm, size(sources), sources, heavy_in, size(destinations), &
+          destinations, heavy_out, info, flag(reorder), newcomm)
     else
-      ierror = dist_graph_create_adjacent_f(oldcomm, size(sources), sources, c_null_ptr, size(destinations), destinations, &
-          c_null_ptr, info, flag(reorder), newcomm)
+      ierror = rankwise_dist_graph_create_adjacent_f(oldcomm, size(sources), sources, outdegree=size(destinations), &
+          destinations=destinations, info=info, reorder=flag(reorder), newcomm=newcomm)
     end if
   end subroutine
 
@@ -76,7 +42,7 @@ contains
     integer, intent(in) :: oldcomm, ndims, dims(ndims), stencil(:, :)
     logical, intent(in) :: periods(ndims), reorder
     integer, intent(out) :: cartcomm, ierror
-    ierror = cart_stencil_comm_f(oldcomm, ndims, dims, flags(periods), flag(reorder), flat(stencil), &
+    ierror = MPIX_Cart_stencil_comm_f(oldcomm, ndims, dims, flags(periods), flag(reorder), flat(stencil), &
         columns(stencil, ndims), cartcomm)
   end subroutine
 
@@ -87,8 +53,8 @@ contains
     logical, intent(in) :: periods(ndims)
     integer(c_long_long), intent(out) :: j_sum, j_max
     integer, intent(out) :: ierror
-    ierror = stencil_score_f(comm, ndims, dims, flags(periods), flat(stencil), columns(stencil, ndims), &
-        c_null_ptr, j_sum, j_max)
+    ierror = rankwise_stencil_score_f(comm, ndims, dims, flags(periods), flat(stencil), columns(stencil, ndims), &
+        j_sum=j_sum, j_max=j_max)
   end subroutine
 
   ! One line on the last error of the calling thread; empty when there was none.
@@ -96,7 +62,7 @@ contains
     character(len=:), allocatable :: text
     character(kind=c_char), pointer :: c_text(:)
     integer :: length
-    call c_f_pointer(last_error_c(), c_text, [1024])
+    call c_f_pointer(rankwise_last_error_c(), c_text, [1024])
     length = 0
     do while (length < 1023 .and. c_text(length + 1) /= c_null_char)
       length = length + 1

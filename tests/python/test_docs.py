@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from pages import PAGES, ROOT, Block, blocks
+from rankwise.header import write
 from rankwise.launch import Mpi
 
 FRAMES = Path(__file__).parent / "frames"
@@ -241,7 +242,8 @@ def test_pieces_of_fortran(page: str, tmp_path: Path) -> None:
     if shutil.which("gfortran") is None:
         pytest.skip("no gfortran here (Debian: apt-get install gfortran)")
     (tmp_path / "piece.f90").write_text(_framed(page, "fortran", "f90"))
-    for source in (*sorted((ROOT / "src" / "fortran").glob("*.f90")), "piece.f90"):
+    write(ROOT / "include" / "rankwise" / "rankwise.h", tmp_path)
+    for source in ("rankwise_c.f90", *sorted((ROOT / "src" / "fortran").glob("*.f90")), "piece.f90"):
         subprocess.run(["gfortran", "-fsyntax-only", source], cwd=tmp_path, check=True)
 
 

@@ -132,12 +132,12 @@ def _options(compiler: Path | None, part: _Part) -> list[str]:
     """Return CMake's options of a build."""
     options: dict[str, object] = {
         "CMAKE_BUILD_TYPE": "Release", "RANKWISE_CORE": _installed()[1], "RANKWISE_UNITY": "ON", "RANKWISE_FORTRAN": "OFF",
-        "RANKWISE_KERNELS": "ON" if part.needs_mpi else "OFF",
+        "RANKWISE_KERNELS": "ON" if part.needs_mpi else "OFF", "Python_EXECUTABLE": sys.executable,
     }  # fmt: skip
     if compiler is not None:
         options |= {"CMAKE_CXX_COMPILER": compiler, "RANKWISE_MPI_WRAPPER": "ON"}
     else:
-        options |= {"Python_EXECUTABLE": sys.executable, "RANKWISE_MPICXX_ABI": _default_wrapper()}
+        options["RANKWISE_MPICXX_ABI"] = _default_wrapper()
     return [f"-D{key}={value}" for key, value in options.items()]
 
 
