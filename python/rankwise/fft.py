@@ -21,12 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.library import call, library_of_all
-
-_PRECISIONS = ("double", "single")
-_ORDERS = ("transposed", "natural")
-_METHODS = ("auto", "alltoall", "pairwise", "node-aware")
-_EFFORTS = ("model", "trials", "patient")
+from rankwise.library import Plan, number_of, options, struct
 
 
 class Box(NamedTuple):
@@ -39,22 +34,6 @@ class Box(NamedTuple):
     def slices(self) -> tuple[slice, ...]:
         """The part as slices of the whole array."""
         return tuple(slice(low, low + size) for low, size in zip(self.lower, self.size, strict=True))
-
-
-class _Box(ctypes.Structure):
-    _fields_ = [("lower", ctypes.c_int64 * 3), ("size", ctypes.c_int64 * 3)]
-
-    def read(self) -> Box:
-        return Box(tuple(self.lower), tuple(self.size))
-
-
-class _Options(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t), ("kind", ctypes.c_int), ("precision", ctypes.c_int), ("order", ctypes.c_int),
-        ("method", ctypes.c_int), ("effort", ctypes.c_int), ("in_place", ctypes.c_int), ("batch", ctypes.c_int),
-        ("grid", ctypes.c_int * 2), ("stride_in", ctypes.c_int64), ("stride_out", ctypes.c_int64),
-        ("chunks", ctypes.c_int), ("together", ctypes.c_int), ("in_flight", ctypes.c_int),
-    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,7 +66,7 @@ class FftPlan:
     in_place: bool = False
 
 
-class Fft:
+class Fft(Plan):
     """The transform of an array of `shape` points on a communicator of mpi4py; making it is collective.
 
     ``plan`` says how, and what is named besides is instead of its own: ``Fft(comm, (64, 64, 64), real=True)``.
@@ -104,25 +83,27 @@ class Fft:
         real, batch, precision, grid, in_place = asked.real, asked.batch, asked.precision, asked.grid, asked.in_place
         if len(shape) != 3 or (grid is not None and len(grid) != 2):
             raise InputError(f"shape is {tuple(shape)}, grid {grid}: give the points of three axes, and two numbers of ranks")
-        self._handle = ctypes.c_void_p()
+        super().__init__(comm, "fft")
         self._under_way: tuple[Any, ...] = ()
-        self._library = library_of_all(comm)
-        options = _Options(ctypes.sizeof(_Options), int(real))
-        options.precision = _number(precision, _PRECISIONS, "precision")
-        options.order = _number(asked.order, _ORDERS, "order")
-        options.method = _number(asked.method, _METHODS, "method")
-        options.effort = _number(asked.effort, _EFFORTS, "effort")
-        options.in_place, options.batch = int(in_place), 1 if batch is None else batch
-        options.chunks, options.together, options.in_flight = asked.chunks, asked.together, asked.in_flight
-        options.grid[:] = (0, 0) if grid is None else grid
+        numbers = {
+            name: number_of(name, getattr(asked, name), f"rankwise_fft_{name}")
+            for name in ("precision", "order", "method", "effort")
+        }
+        given = options(
+            "rankwise_fft_options", kind=int(real), in_place=int(in_place), batch=1 if batch is None else batch,
+            grid=(0, 0) if grid is None else tuple(grid), chunks=asked.chunks, together=asked.together,
+            in_flight=asked.in_flight, **numbers,
+        )  # fmt: skip
         points = (ctypes.c_int64 * 3)(*shape)
+        box_kind = struct("rankwise_fft_box")
         boxes = [
-            None if box is None else ctypes.byref(_Box(tuple(box[0]), tuple(box[1]))) for box in (asked.in_box, asked.out_box)
+            None if box is None else ctypes.byref(box_kind(tuple(box[0]), tuple(box[1])))
+            for box in (asked.in_box, asked.out_box)
         ]
-        self._call("create_f", comm.py2f(), points, *boxes, ctypes.byref(options), ctypes.byref(self._handle))
-        found = (_Box(), _Box())
+        self._call("create_f", comm.py2f(), points, *boxes, ctypes.byref(given), ctypes.byref(self._handle))
+        found: tuple[Any, Any] = (box_kind(), box_kind())
         self._call("boxes", self._handle, ctypes.byref(found[0]), ctypes.byref(found[1]))
-        self.in_box, self.out_box = (box.read() for box in found)
+        self.in_box, self.out_box = (Box(tuple(box.lower), tuple(box.size)) for box in found)
         elements = (ctypes.c_int64(), ctypes.c_int64())
         self._call("elements", self._handle, ctypes.byref(elements[0]), ctypes.byref(elements[1]))
         spectrum = np.dtype(np.complex128 if precision == "double" else np.complex64)
@@ -157,24 +138,12 @@ class Fft:
 
     def test(self) -> bool:
         """Go on as far as it goes without waiting; True when all is done, after which `end` is called all the same."""
-        done = ctypes.c_int()
-        self._call("test", self._handle, ctypes.byref(done))
-        return bool(done.value)
+        return self._test()
 
     def end(self) -> None:
         """Complete what was begun."""
         self._call("end", self._handle)
         self._under_way = ()
-
-    def explain(self) -> str:
-        """Return what was chosen and why, with this rank's boxes and memory."""
-        text = ctypes.create_string_buffer(8192)
-        self._call("explain", self._handle, text, ctypes.c_size_t(len(text)), None)
-        return text.value.decode()
-
-    def free(self) -> None:
-        """Free the plan; collective. Nothing happens the second time."""
-        self._call("destroy", ctypes.byref(self._handle))
 
     def _transform(self, what: str, array: Any, spectrum: Any, scale: float) -> None:
         call_name, _, direction = what.partition(" ")
@@ -189,19 +158,12 @@ class Fft:
         ahead = call_name == "forward" or direction == "1"
         (first, first_bytes), (second, second_bytes) = sides if ahead else reversed(sides)
         directions = [int(direction)] if direction else []
-        arguments = (
-            self._handle, *directions, ctypes.c_void_p(first), ctypes.c_size_t(first_bytes), ctypes.c_void_p(second),
-            ctypes.c_size_t(second_bytes), ctypes.c_double(scale),
-        )  # fmt: skip
         try:
-            self._call(call_name, *arguments)
+            self._call(call_name, self._handle, *directions, first, first_bytes, second, second_bytes, scale)
         finally:
             if error is not None:
                 raise error
         self._under_way = (array, spectrum) if direction else ()
-
-    def _call(self, name: str, *arguments: Any) -> None:
-        call(self._library, f"fft_{name}", *arguments)
 
 
 class _Side:
@@ -239,9 +201,3 @@ class _Side:
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
         return start, owner.__array_interface__["data"][0] + owner.nbytes - start
-
-
-def _number(value: str, names: Sequence[str], what: str) -> int:
-    if value not in names:
-        raise InputError(f"{what} is {value!r}: take one of {', '.join(names)}")
-    return names.index(value)

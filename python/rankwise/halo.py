@@ -23,28 +23,9 @@ from typing import Any
 import numpy as np
 
 from rankwise.errors import InputError
-from rankwise.library import call, library_of_all, load_library
+from rankwise.library import Plan, call, load_library, number_of, options, struct
 
 _MOST_AXES = 6
-_ALGORITHMS = {
-    name: number
-    for number, name in enumerate(("auto", "direct", "staged", "persistent", "window", "two-step", "three-step", "leader"))
-}
-
-
-class _Field(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t), ("data", ctypes.c_void_p), ("element_bytes", ctypes.c_size_t),
-        ("ndims", ctypes.c_int), ("extent", ctypes.c_int * _MOST_AXES), ("stride", ctypes.c_ssize_t * _MOST_AXES),
-        ("overlap", ctypes.c_int * _MOST_AXES),
-    ]  # fmt: skip
-
-
-class _Options(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t), ("algorithm", ctypes.c_int), ("corners", ctypes.c_int),
-        ("lower", ctypes.c_int * _MOST_AXES), ("upper", ctypes.c_int * _MOST_AXES), ("exchanges", ctypes.c_int),
-    ]  # fmt: skip
 
 
 def halo_array(shape: int | Sequence[int], dtype: Any = float) -> Any:
@@ -58,13 +39,13 @@ def halo_array(shape: int | Sequence[int], dtype: Any = float) -> Any:
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     memory = ctypes.c_void_p()
-    call(library, "halo_alloc", ctypes.c_size_t(size), ctypes.byref(memory))
+    call(library, "halo_alloc", size, ctypes.byref(memory))
     buffer = (ctypes.c_char * max(size, 1)).from_address(memory.value or 0)
     weakref.finalize(buffer, library.rankwise_halo_free, ctypes.byref(memory)).atexit = False
     return np.frombuffer(buffer, dtype=kind, count=math.prod(shape)).reshape(shape)
 
 
-class Halo:
+class Halo(Plan):
     """The halo of one or more arrays on a Cartesian communicator of mpi4py; making it is collective.
 
     arrays: numpy arrays that hold the rank's own elements with the halo around them; the first axes are the grid's, further
@@ -82,19 +63,16 @@ class Halo:
         self, comm: Any, arrays: Sequence[Any], *, width: Any = 1, corners: bool = True, algorithm: str = "auto",
         overlap: int | Sequence[int] = 0, exchanges: int = 4000,
     ) -> None:  # fmt: skip
-        if algorithm not in _ALGORITHMS:
-            raise InputError(f"algorithm is {algorithm!r}: take one of {', '.join(_ALGORITHMS)}")
-        self._handle = ctypes.c_void_p()
-        self._library = library_of_all(comm)
+        number = number_of("algorithm", algorithm, "rankwise_halo_algorithm")
+        super().__init__(comm, "halo")
         axes = comm.Get_dim()
         self._widths = _widths(width, axes)
         self._overlap = [overlap] * axes if isinstance(overlap, int) else list(overlap)
         self._fields = self._describe(arrays)
-        options = _Options(ctypes.sizeof(_Options), _ALGORITHMS[algorithm], int(corners))
-        options.exchanges = exchanges
+        asked = options("rankwise_halo_options", algorithm=number, corners=int(corners), exchanges=exchanges)
         for axis, (lower, upper) in enumerate(self._widths):
-            options.lower[axis], options.upper[axis] = lower, upper
-        self._call("create_f", comm.py2f(), len(self._fields), self._fields, ctypes.byref(options), ctypes.byref(self._handle))
+            asked.lower[axis], asked.upper[axis] = lower, upper
+        self._call("create_f", comm.py2f(), len(self._fields), self._fields, ctypes.byref(asked), ctypes.byref(self._handle))
 
     def start(self, arrays: Sequence[Any] | None = None, *, active: Sequence[bool] | None = None) -> None:
         """Start to bring the halo here. arrays: others of the same shapes from now on; active: those that move now."""
@@ -102,9 +80,7 @@ class Halo:
 
     def test(self) -> bool:
         """Go on as far as it goes without waiting; True when the halo is here."""
-        done = ctypes.c_int()
-        self._call("test", self._handle, ctypes.byref(done))
-        return bool(done.value)
+        return self._test()
 
     def wait(self) -> None:
         """Complete what was started."""
@@ -137,19 +113,9 @@ class Halo:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.wait()
 
-    def explain(self) -> str:
-        """Return what the plan does and why, with this rank's messages and bytes."""
-        text = ctypes.create_string_buffer(4096)
-        self._call("explain", self._handle, text, ctypes.c_size_t(len(text)), None)
-        return text.value.decode()
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the pattern, who sends how much to whom, as JSON; collective."""
         self._call("save", self._handle, os.fsencode(path))
-
-    def free(self) -> None:
-        """Free the plan; collective. Nothing happens the second time."""
-        self._call("destroy", ctypes.byref(self._handle))
 
     def _arguments(self, arrays: Sequence[Any] | None, active: Sequence[bool] | None) -> tuple[Any, ...]:
         if arrays is not None:
@@ -160,14 +126,15 @@ class Halo:
     def _describe(self, arrays: Sequence[Any]) -> Any:
         if isinstance(arrays, np.ndarray):
             raise InputError("arrays is one array: give a list of arrays, as in Halo(comm, [u])")
-        fields = (_Field * len(arrays))()
+        kind = struct("rankwise_field")
+        fields = (kind * len(arrays))()
         for number, array in enumerate(arrays):
             if not isinstance(array, np.ndarray):
                 raise InputError(f"arrays[{number}] is no numpy array: arrays in a device's memory are not served yet")
             if array.ndim > _MOST_AXES or not array.flags.writeable:
                 raise InputError(f"arrays[{number}] has more than {_MOST_AXES} axes or cannot be written to")
             field = fields[number]
-            field.struct_size, field.element_bytes, field.ndims = ctypes.sizeof(_Field), array.itemsize, array.ndim
+            field.struct_size, field.element_bytes, field.ndims = ctypes.sizeof(kind), array.itemsize, array.ndim
             address = array.__array_interface__["data"][0]
             for axis in range(array.ndim):
                 lower, upper = self._widths[axis] if axis < len(self._widths) else (0, 0)
@@ -178,9 +145,6 @@ class Halo:
             field.data = address
         self._arrays = list(arrays)  # they live as long as the plan knows them
         return fields
-
-    def _call(self, name: str, *arguments: Any) -> None:
-        call(self._library, f"halo_{name}", *arguments)
 
 
 def _widths(width: Any, axes: int) -> list[tuple[int, int]]:

@@ -12,17 +12,90 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.header import Header, Variable
 
 _CALLERS_FAULT = (1, 2, 3)  # the results ARGUMENT, USAGE and UNSUPPORTED
+_VALUES: dict[str, Any] = {
+    "int": ctypes.c_int, "rankwise_fint": ctypes.c_int, "size_t": ctypes.c_size_t, "ptrdiff_t": ctypes.c_ssize_t,
+    "int64_t": ctypes.c_int64, "double": ctypes.c_double,
+}  # fmt: skip
+
+
+@cache
+def _header() -> Header:
+    from rankwise.launch.installed import package_folder
+
+    return Header(package_folder() / "kernel_sources" / "include" / "rankwise" / "rankwise.h")
+
+
+@cache
+def struct(name: str) -> type[ctypes.Structure]:
+    """Return a struct of rankwise.h."""
+
+    def kind(member: Variable) -> Any:
+        one = _VALUES.get(member.kind, ctypes.c_void_p)
+        return one if member.length is None else one * int(_header().constants.get(member.length, member.length))
+
+    return type(name, (ctypes.Structure,), {"_fields_": [(member.name, kind(member)) for member in _header().structs[name]]})
+
+
+def options(name: str, **values: Any) -> Any:
+    """Return a struct of options with these values; all others are 0."""
+    kind = struct(name)
+    return kind(struct_size=ctypes.sizeof(kind), **values)
+
+
+def number_of(what: str, value: str, enumeration: str) -> int:
+    """Return the number of a name of an enumeration of rankwise.h: "two-step". Raises InputError; what: for its words."""
+    choices = _header().choices[enumeration]
+    prefix = os.path.commonprefix(list(choices)).rpartition("_")[0]
+    numbers = {key.removeprefix(f"{prefix}_").lower().replace("_", "-"): number for key, number in choices.items()}
+    if value not in numbers:
+        raise InputError(f"{what} is {value!r}: take one of {', '.join(numbers)}")
+    return numbers[value]
 
 
 def call(library: ctypes.CDLL, name: str, *arguments: Any) -> None:
     """Call a function of the library, without `rankwise_` in its name; raise what its result stands for."""
-    result = getattr(library, f"rankwise_{name}")(*arguments)
+    function = getattr(library, f"rankwise_{name}")
+    if function.argtypes is None:
+        parameters = _header().functions[f"rankwise_{name}"].parameters
+        function.argtypes = [
+            ctypes.c_void_p if parameter.length is not None else _VALUES.get(parameter.kind, ctypes.c_void_p)
+            for parameter in parameters
+        ]
+    result = function(*arguments)
     if result != 0:
         library.rankwise_last_error.restype = ctypes.c_char_p
         words = library.rankwise_last_error().decode()
         raise InputError(words) if result in _CALLERS_FAULT else RankwiseError(words)
+
+
+class Plan:
+    """What a handle of the library stands for; making it is collective. family: "halo", as in the functions' names."""
+
+    def __init__(self, comm: Any, family: str) -> None:
+        self._handle = ctypes.c_void_p()
+        self._library = library_of_all(comm)
+        self._family = family
+
+    def explain(self) -> str:
+        """Return what was chosen and why, with this rank's messages or boxes and bytes."""
+        text = ctypes.create_string_buffer(8192)
+        self._call("explain", self._handle, text, len(text), None)
+        return text.value.decode()
+
+    def free(self) -> None:
+        """Free the plan; collective. Nothing happens the second time."""
+        self._call("destroy", ctypes.byref(self._handle))
+
+    def _test(self) -> bool:
+        done = ctypes.c_int()
+        self._call("test", self._handle, ctypes.byref(done))
+        return bool(done.value)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        call(self._library, f"{self._family}_{name}", *arguments)
 
 
 def library_of_all(comm: Any) -> ctypes.CDLL:
