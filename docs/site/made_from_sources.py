@@ -88,10 +88,10 @@ def python_api() -> str:
     """Return what ``rankwise`` offers in Python, in the order of its table: functions, questions, and what results have."""
     import rankwise
 
-    places = {name: where for name, where in rankwise._MODULE_OF.items() if not name.startswith("_")}
+    places = {name: where for name, where in rankwise._module_of().items() if not name.startswith("_")}
     classes = [name for name in places if isclass(getattr(rankwise, name))]
     # A function by the module that has it: a part of the package may have its name.
-    functions = [f"rankwise.{where}.{name}" for name, where in places.items() if name not in classes]
+    functions = [f"rankwise.{where.replace(':', '.')}" for name, where in places.items() if name not in classes]
     parts: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
         "Functions": [(name, "autofunction", ()) for name in functions],
         "Questions and classes": [(f"rankwise.{name}", "autoclass", (":members:",)) for name in classes],

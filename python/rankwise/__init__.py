@@ -8,98 +8,52 @@ Functions ask what the verbs of the command line ask: ``measure`` and ``load`` g
 command. What they return shows itself in a notebook and has ``to_dict()`` (as ``--json``), ``to_pandas()`` and ``plot()``.
 """
 
+import re
 import sys
+from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from rankwise.api.advising import Target as Target
-    from rankwise.api.advising import Trying as Trying
-    from rankwise.api.advising import advise as advise
-    from rankwise.api.advising import try_placements as try_placements
-    from rankwise.api.asking import choose as choose
-    from rankwise.api.asking import predict as predict
-    from rankwise.api.asking import run as run
-    from rankwise.api.asking import simulate as simulate
-    from rankwise.api.asking import validate as validate
-    from rankwise.api.comparing import before_after as before_after
-    from rankwise.api.comparing import compare as compare
-    from rankwise.api.examining import doctor as doctor
-    from rankwise.api.kept import ledger as ledger
-    from rankwise.api.machines import check_machines as check_machines
-    from rankwise.api.machines import describe as describe
-    from rankwise.api.machines import machines as machines
-    from rankwise.api.observing import load_record as load_record
-    from rankwise.api.observing import observe as observe
-    from rankwise.api.placing import Placing as Placing
-    from rankwise.api.placing import map as map
-    from rankwise.api.profiles import Campaign as Campaign
-    from rankwise.api.profiles import Fitting as Fitting
-    from rankwise.api.profiles import Machine as Machine
-    from rankwise.api.profiles import Tables as Tables
-    from rankwise.api.profiles import fit as fit
-    from rankwise.api.profiles import import_tables as import_tables
-    from rankwise.api.profiles import load as load
-    from rankwise.api.profiles import measure as measure
-    from rankwise.api.projecting import Described as Described
+# isort: off
+if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of reads these lines
+    from rankwise.fft import Fft as Fft, FftPlan as FftPlan
+    from rankwise.halo import Halo as Halo, halo_array as halo_array
+    from rankwise.api.profiles import load as load, measure as measure, Campaign as Campaign, Machine as Machine, fit as fit
+    from rankwise.api.profiles import Fitting as Fitting, import_tables as import_tables, Tables as Tables
+    from rankwise.api.asking import predict as predict, simulate as simulate, run as run, validate as validate, choose as choose
+    from rankwise.api.questions import Ranks as Ranks, Nodes as Nodes, Platform as Platform, Effort as Effort
+    from rankwise.api.placing import map as map, Placing as Placing
+    from rankwise.api.projecting import project as project, Described as Described, StencilCode as StencilCode
     from rankwise.api.projecting import FftProjection as FftProjection
-    from rankwise.api.projecting import StencilCode as StencilCode
-    from rankwise.api.projecting import project as project
-    from rankwise.api.questions import Effort as Effort
-    from rankwise.api.questions import Nodes as Nodes
-    from rankwise.api.questions import Platform as Platform
-    from rankwise.api.questions import Ranks as Ranks
+    from rankwise.api.observing import observe as observe, load_record as load_record
+    from rankwise.api.comparing import compare as compare, before_after as before_after
+    from rankwise.api.reporting import report as report, Sources as Sources, quick as quick, reproduce as reproduce
     from rankwise.api.reporting import Redoing as Redoing
-    from rankwise.api.reporting import Sources as Sources
-    from rankwise.api.reporting import quick as quick
-    from rankwise.api.reporting import report as report
-    from rankwise.api.reporting import reproduce as reproduce
-    from rankwise.api.schedules import prove as prove
-    from rankwise.api.schedules import schedule as schedule
-    from rankwise.api.streams import Streams as Streams
-    from rankwise.api.streams import slow_nodes as slow_nodes
-    from rankwise.fft import Fft as Fft
-    from rankwise.fft import FftPlan as FftPlan
-    from rankwise.halo import Halo as Halo
-    from rankwise.halo import halo_array as halo_array
-    from rankwise.workloads.alltoall import AlltoallOptions as Alltoall
+    from rankwise.api.schedules import schedule as schedule, prove as prove
+    from rankwise.api.machines import machines as machines, describe as describe, check_machines as check_machines
+    from rankwise.api.examining import doctor as doctor
+    from rankwise.api.streams import slow_nodes as slow_nodes, Streams as Streams
+    from rankwise.api.kept import ledger as ledger
+    from rankwise.api.advising import advise as advise, Target as Target, try_placements as try_placements, Trying as Trying
     from rankwise.workloads.exchange import ExchangeOptions as Exchange
-    from rankwise.workloads.fft3d import FftOptions as Fft3d
-    from rankwise.workloads.halo import HaloOptions as HaloExchange
-    from rankwise.workloads.observed import ObservedOptions as Observed
     from rankwise.workloads.stencil import StencilOptions as Stencil
+    from rankwise.workloads.halo import HaloOptions as HaloExchange
+    from rankwise.workloads.fft3d import FftOptions as Fft3d
+    from rankwise.workloads.alltoall import AlltoallOptions as Alltoall
+    from rankwise.workloads.observed import ObservedOptions as Observed
 
     __version__: str
+# isort: on
 
-# By the module that has them; what is called otherwise there stands below with its name there.
-_NAMES = {
-    "fft": "Fft FftPlan",
-    "halo": "Halo halo_array",
-    "api.profiles": "load measure Campaign Machine fit Fitting import_tables Tables",
-    "api.asking": "predict simulate run validate choose",
-    "api.questions": "Ranks Nodes Platform Effort",
-    "api.placing": "map Placing",
-    "api.projecting": "project Described StencilCode FftProjection",
-    "api.observing": "observe load_record",
-    "api.comparing": "compare before_after",
-    "api.reporting": "report Sources quick reproduce Redoing",
-    "api.schedules": "schedule prove",
-    "api.machines": "machines describe check_machines",
-    "api.examining": "doctor",
-    "api.streams": "slow_nodes Streams",
-    "api.kept": "ledger",
-    "api.advising": "advise Target try_placements Trying",
-}
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()} | {
-    "__version__": "_core:version",
-    "Exchange": "workloads.exchange:ExchangeOptions",
-    "Stencil": "workloads.stencil:StencilOptions",
-    "HaloExchange": "workloads.halo:HaloOptions",
-    "Fft3d": "workloads.fft3d:FftOptions",
-    "Alltoall": "workloads.alltoall:AlltoallOptions",
-    "Observed": "workloads.observed:ObservedOptions",
-}
+
+@lru_cache
+def _module_of() -> dict[str, str]:
+    """Return for each name that is offered the module that has it, and what it is called there."""
+    lines = re.findall(r"^    from rankwise\.(\S+) import (.+)$", Path(__file__).read_text(encoding="utf-8"), re.MULTILINE)
+    found = {new: f"{module}:{old}" for module, names in lines for old, new in re.findall(r"(\w+) as (\w+)", names)}
+    return found | {"__version__": "_core:version"}
 
 
 class _Package(ModuleType):
@@ -112,7 +66,7 @@ class _Package(ModuleType):
 
 class _Rankwise(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _MODULE_OF and type(value) is ModuleType:  # as an import leaves it
+        if type(value) is ModuleType:  # as an import leaves it
             value.__class__ = _Package
         super().__setattr__(name, value)
 
@@ -122,11 +76,11 @@ sys.modules[__name__].__class__ = _Rankwise
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for only where it is used: the command line starts with next to nothing."""
-    if name not in _MODULE_OF:
+    if name not in _module_of():
         raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
-    module, _, there = _MODULE_OF[name].partition(":")
-    return getattr(import_module(f"rankwise.{module}"), there or name)
+    module, _, there = _module_of()[name].partition(":")
+    return getattr(import_module(f"rankwise.{module}"), there)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULE_OF])
+    return sorted([*globals(), *_module_of()])
