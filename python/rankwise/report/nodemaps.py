@@ -13,15 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rankwise.machine.profile import LINK_CLASSES, Profile
 from rankwise.report.chart import MUTED, WIDE, Chart, Spec, emphasised, field_of, rows
-from rankwise.report.exchanges import exchange_groups, exchange_picture
 from rankwise.report.inputs import MappingInstance, MappingResult
 from rankwise.report.layers import by_name, kinds, labels, layer, ranged
-from rankwise.report.links import links_picture
-from rankwise.report.words import headline
 from rankwise.units import format_volume
-from rankwise.workloads.comparison import Validation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +33,6 @@ _MOST_CELLS = 96
 _MOST_SLICES = 6
 _MOST_AXES = 3
 _HEIGHT_PX = 300
-_APART = ("x", "y", "color", "strokeDash", "shape", "size", "opacity", "xOffset")
 
 
 def colour_nodes(cells: Cells) -> dict[int, int]:
@@ -396,35 +390,3 @@ def _runs(marked: Sequence[bool]) -> list[tuple[int, int]]:
         elif mark:
             runs.append((i, 1))
     return runs
-
-
-def summary_picture(profile: Profile, validation: Validation, mappings: Sequence[MappingInstance]) -> Chart:
-    """Draw a panel each for messages, the exchange that the report names, and the first mapping that saves messages.
-
-    Raises ValueError when no instance holds the maps of blocked and of another mapping.
-    """
-    row = headline(validation)
-    group = next(group for group in exchange_groups(validation.comparisons) if row in group)
-    pairs = exchange_picture([other for other in group if other.exchange.mode == row.exchange.mode], "pairs")
-    links = links_picture({name: profile.links[name] for name in LINK_CLASSES if name in profile.links})
-    instance = _first_saving(mappings)
-    maps = node_map_picture(instance, "maps", [r for r in instance.results if r in (instance.blocked, instance.best)])
-    (exchange,) = pairs.panels
-    panels = [
-        {**links.panels[0], "height": 210},
-        {**exchange, "title": f"{row.exchange.algorithm}, {row.exchange.mode}", "height": 210},
-    ]
-    panels += [{**panel, "height": 210} for panel in maps.panels]
-    words = " ".join(chart.description for chart in (links, pairs, maps))
-    base = {"resolve": {"scale": dict.fromkeys(_APART, "independent"), "legend": dict.fromkeys(_APART[2:5], "independent")}}
-    return Chart(
-        "summary", "What rankwise measured, predicted and mapped", words, panels, (), base, least_px=200, legend_px=400
-    )
-
-
-def _first_saving(mappings: Sequence[MappingInstance]) -> MappingInstance:
-    for item in mappings:
-        ends = (item.blocked, item.best)
-        if can_draw(item) and item.blocked != item.best and all(end and end.node_of_cell for end in ends):
-            return item
-    raise ValueError("no instance holds the node maps of blocked and of a better mapping")

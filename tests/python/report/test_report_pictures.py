@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +18,10 @@ from rankwise.report.chart import Chart, SizeAxis
 from rankwise.report.exchanges import exchange_groups, exchange_picture
 from rankwise.report.inputs import MappingInstance, validation_from_record
 from rankwise.report.links import link_picture, links_picture
-from rankwise.report.nodemaps import cost_picture, node_map_picture, summary_picture
+from rankwise.report.nodemaps import cost_picture, node_map_picture
 from rankwise.workloads.comparison import Validation
 
+DOCS = Path(__file__).parents[3] / "docs"
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -178,19 +180,27 @@ def test_pictures_are_drawn_anew_at_each_width(profile: Profile) -> None:
         assert found is not None and 0.85 * width < float(found[1]) <= width + 1
 
 
-def test_summary_holds_the_three_panels(profile: Profile, validation: Validation, mappings: list[MappingInstance]) -> None:
-    svg = summary_picture(profile, validation, mappings).file(1040)
+def test_summary_holds_the_three_panels(
+    monkeypatch: pytest.MonkeyPatch, profile: Profile, validation: Validation, mappings: list[MappingInstance]
+) -> None:
+    monkeypatch.syspath_prepend(DOCS)
+    import make_images
+
+    svg = make_images.summary_picture(profile, validation, mappings).file(1040)
     for words in ("Time of a message, one way", "shift, isend", "blocked", "stencil-strips"):
         assert f">{words}</text>" in svg
     assert len(svg) < 200_000
 
 
 def test_summary_needs_a_mapping_before_and_after(
-    profile: Profile, validation: Validation, mappings: list[MappingInstance]
+    monkeypatch: pytest.MonkeyPatch, profile: Profile, validation: Validation, mappings: list[MappingInstance]
 ) -> None:
+    monkeypatch.syspath_prepend(DOCS)
+    import make_images
+
     blocked_only = [replace(item, results=item.results[:1]) for item in mappings]
     with pytest.raises(ValueError, match="blocked"):
-        summary_picture(profile, validation, blocked_only)
+        make_images.summary_picture(profile, validation, blocked_only)
 
 
 def test_size_axis_breaks_before_zero_and_labels_no_more_than_eight() -> None:
