@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rankwise.measure.witness import POOR
-from rankwise.records import Record, computed, finite, key, record
+from rankwise.records import Record, computed, key, record
 from rankwise.records import key as declared
 
 if TYPE_CHECKING:
@@ -141,10 +141,3 @@ def _most(launches: Sequence[Launch]) -> str:
     hit = {name: [value for launch in launches if (value := getattr(launch, name)) >= limit] for name, limit in POOR.items()}
     name = max(hit, key=lambda name: len(hit[name]))
     return words[name].format(float(np.median(hit[name])))
-
-
-def _positive(value: Any, what: str) -> float:
-    number = finite(value, what)
-    if number <= 0:
-        raise ValueError(f"{what} {number:g} is not above 0")
-    return number

@@ -11,9 +11,9 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
@@ -26,26 +26,30 @@ from rankwise.measure.turns import LEAST_LAUNCHES, PATIENCE_S, Progress, Turn, l
 from rankwise.measure.witness import Watch, network_changes
 from rankwise.measure.workloads import OF_ALL_HOSTS, Cell, Part, fitted_stream, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
+from rankwise.records import Record, key, record
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _TELLING_BYTES = 4096  # of a message whose time tells how long a byte takes
 _LOOK_EVERY = 5  # launches: whether all is known precisely
 
 
-@dataclass(frozen=True)
-class Plan:
+@record
+class Plan(Record):
     """What a campaign measures: where for each link class, which cells, and the time to spend."""
 
-    places: Mapping[str, Places]
-    sizes: tuple[int, ...]
-    what: str = "pingpong"
-    background: int = 0  # pairs that keep the link busy for what is measured under load
-    launches: int | None = None  # of each part; None: as many as the time holds
-    seconds: float = 15.0  # at most; starting the ranks of the launches that there are at least is not counted
-    seed: int = 1
-    precision: float | None = None  # stop when every cell is known to ± this share
-    statistic: str = "median"  # of which
-    pairs_share: float = 0.25  # of the time, for pairs at once beside a ping-pong; 0: none
-    spread_s: float = 0.0  # of waiting between launches, beside the time to measure
+    places: Mapping[str, Places] = key()
+    sizes: tuple[int, ...] = key()
+    what: str = key(default="pingpong")
+    background: int = key(default=0)  # pairs that keep the link busy for what is measured under load
+    launches: int | None = key(default=None)  # of each part; None: as many as the time holds
+    seconds: float = key(default=15.0)  # at most; starting the ranks of the launches that there are at least is not counted
+    seed: int = key(default=1)
+    precision: float | None = key(default=None)  # stop when every cell is known to ± this share
+    statistic: str = key(default="median")  # of which
+    pairs_share: float = key(default=0.25)  # of the time, for pairs at once beside a ping-pong; 0: none
+    spread_s: float = key(default=0.0)  # of waiting between launches, beside the time to measure
 
     def parts(self, link: str) -> list[Part]:
         """Return what is measured over one link class, each part by ranks of its own."""
@@ -80,25 +84,15 @@ class Plan:
                 found.append(Progress(link, index, part, cells, of_link / len(self.places), self.launches, wanted))
         return found
 
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Plan:
-        """Read back a plan. Raises InputError when it is not one."""
+    @classmethod
+    def from_dict(cls, value: Any, what: str = "plan") -> Self:
+        """Read back a plan; an old one had no pairs at once. Raises InputError when it is not one."""
         try:
-            return Plan(
-                places={str(name): Places.from_dict(places) for name, places in record["places"].items()},
-                sizes=tuple(int(size) for size in record["sizes"]),
-                what=str(record["what"]),
-                background=int(record["background"]),
-                launches=None if record["launches"] is None else int(record["launches"]),
-                seconds=float(record["seconds"]),
-                seed=int(record["seed"]),
-                precision=None if record.get("precision") is None else float(record["precision"]),
-                statistic=str(record.get("statistic", "median")),
-                pairs_share=float(record.get("pairs_share", 0.0)),
-                spread_s=float(record.get("spread_s", 0.0)),
-            )
-        except (KeyError, ValueError, TypeError, AttributeError, IndexError):
-            raise InputError("the samples file's plan cannot be read: measure anew without --resume") from None
+            return super().from_dict({"pairs_share": 0.0, **value}, what)
+        except KeyError as error:
+            raise InputError(f"the samples file's plan lacks {error}: measure anew without --resume") from None
+        except (ValueError, TypeError) as error:
+            raise InputError(f"the samples file's plan cannot be read ({error}): measure anew without --resume") from None
 
 
 def default_sizes(largest_size_bytes: int = 4 << 20) -> tuple[int, ...]:
@@ -148,7 +142,7 @@ def measure(
                     "campaign": identity,
                     "schema": SCHEMA,
                     "created": now(),
-                    "plan": asdict(plan),
+                    "plan": plan.to_dict(),
                     "machine": dict(machine),
                 }
             )

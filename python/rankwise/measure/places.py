@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
-from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.machine.topology import Topology
+from rankwise.records import Record, key, record
 
 
-@dataclass(frozen=True)
-class Places:
+@record
+class Places(Record):
     """The CPUs of one link class.
 
     ``pairs`` have nothing in common, the one that is measured first; ``star`` is a rank's CPU and those of its partners. With
@@ -23,12 +23,12 @@ class Places:
     ``in_one_socket`` of these lie in one of several sockets, they fill its own.
     """
 
-    pairs: tuple[tuple[int, int], ...]
-    star: tuple[int, ...]
-    hosts: tuple[str, ...] = ()
-    fills: str | None = None
-    at_once: int = 0
-    in_one_socket: int = 0
+    pairs: tuple[tuple[int, int], ...] = key()
+    star: tuple[int, ...] = key()
+    hosts: tuple[str, ...] = key(default=())
+    fills: str | None = key(default=None)
+    at_once: int = key(default=0)
+    in_one_socket: int = key(default=0)
 
     @property
     def most_at_once(self) -> int:
@@ -69,17 +69,6 @@ class Places:
         order = [0, *((seat + turn) % (seats - 1) + 1 for seat in range(seats - 1))]
         first = pair + odd
         return seated[order[first]], seated[order[seats - 1 - first]]
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Places:
-        return Places(
-            tuple((int(a), int(b)) for a, b in record["pairs"]),
-            tuple(int(cpu) for cpu in record["star"]),
-            tuple(str(host) for host in record.get("hosts", ())),
-            None if (fills := record.get("fills")) is None else str(fills),
-            int(record.get("at_once", 0)),
-            int(record.get("in_one_socket", 0)),
-        )
 
 
 def find_places(

@@ -194,18 +194,15 @@ def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
             require_fields(record, f"{path}, line {number}", _NEEDED)
         if kind == "samples":
             _require_times(record, f"{path}, line {number}")
-            campaigns[str(identity)].samples.append(record)
-        elif kind == "start":
-            campaigns[str(identity)].starts.append(record)
-        elif kind == "limits":
-            campaigns[str(identity)].limits.append(record)
-        elif kind == "witness":
-            campaigns[str(identity)].witnesses.append(record)
+        of = campaigns[str(identity)]
+        kept = {"samples": of.samples, "start": of.starts, "limits": of.limits, "witness": of.witnesses}
+        if kind in kept:
+            kept[kind].append(record)
         elif kind == "resumed":
-            campaigns[str(identity)].was_resumed = True
+            of.was_resumed = True
         elif kind == "complete":
-            campaigns[str(identity)].complete = True
-            campaigns[str(identity)].stop = {key: record[key] for key in STOP_KEYS if key in record}
+            of.complete = True
+            of.stop = {key: record[key] for key in STOP_KEYS if key in record}
     return list(campaigns.values())
 
 
