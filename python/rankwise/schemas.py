@@ -35,6 +35,7 @@ from rankwise.machine.packing import Packing
 from rankwise.papers import PAPERS, paper_named
 from rankwise.record_schema import Schema, schema_of
 from rankwise.records import Record
+from rankwise.slurm.jobs import Submitted
 from rankwise.slurm.states import JobState
 from rankwise.trial.session import TriedRecord
 from rankwise.workloads.alltoall import AlltoallCase
@@ -83,18 +84,6 @@ class Jobs(TypedDict):
     """Jobs of Slurm."""
 
     jobs: Annotated[list[JobState], "one entry a job"]
-
-
-class Submitted(TypedDict):
-    """A job that was submitted."""
-
-    folder: Annotated[Path, "the job's folder"]
-    job: Annotated[str, "job of Slurm"]
-    submitted: Annotated[str, "when, UTC"]
-    script: Annotated[str, "name of the script"]
-    work: Annotated[list[str], "what the job does"]
-    samples: Annotated[str | None, "file of the samples"]
-    settings: Annotated[Any, "settings of the job"]
 
 
 # Of each workload what a case is, what its rows have beside others, and what was asked of all.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypedDict
+from typing import TYPE_CHECKING, ClassVar
 
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Lines, Sentence, Table
@@ -15,7 +15,7 @@ from rankwise.files import require_output
 from rankwise.machine.hosts import parse_hosts
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
-from rankwise.records import computed, key, record
+from rankwise.records import Record, computed, key, record
 from rankwise.units import parse_seconds, parse_share
 
 if TYPE_CHECKING:
@@ -72,15 +72,19 @@ class Watch(Options):
     links: str | None = option(None, "Link classes to watch. Default: all there are.")
 
 
-class SessionInBrief(TypedDict):
+@record
+class SessionInBrief(Record):
     """A session of a history."""
 
-    at: Annotated[str, "when, UTC"]
-    verdict: Annotated[str, "what was found, in a word"]
-    over: Annotated[list[str], "figures beyond their limits"]
-    accepted: Annotated[bool, "whether it was accepted as the usual"]
-    launches: Annotated[int, "launches of the ranks"]
-    value: Annotated[dict[str, float], "figures by name, in SI units"]
+    of: Session
+    at = computed("when, UTC", str, lambda row: row.of.at)
+    verdict = computed("what was found, in a word", str, lambda row: row.of.verdict)
+    over = computed("figures beyond their limits", list[str], lambda row: row.of.over)
+    accepted = computed("whether it was accepted as the usual", bool, lambda row: bool(row.of.accepted))
+    launches = computed("launches of the ranks", int, lambda row: len(row.of.launches))
+    value = computed(
+        "figures by name, in SI units", dict[str, float], lambda row: {name: exp(log) for name, log in row.of.value.items()}
+    )
 
 
 @record
@@ -99,7 +103,7 @@ class Health(Result):
         default=False,
         omit=True,
         kind="list[SessionInBrief] | None",
-        get=lambda of: [_in_brief(session) for session in of.sessions] if of.trend else None,
+        get=lambda of: list(map(SessionInBrief, of.sessions)) if of.trend else None,
     )
 
     _rows: ClassVar[str] = "figures"
@@ -241,10 +245,3 @@ def _keep(history: Path, session: Session, rules: Rules) -> list[Session]:
     judged = session.judged(found.verdict, found.over)
     add(history, judged)
     return [*before, judged]
-
-
-def _in_brief(session: Session) -> SessionInBrief:
-    return {
-        "at": session.at, "verdict": session.verdict, "over": list(session.over), "accepted": bool(session.accepted),
-        "launches": len(session.launches), "value": {figure: exp(log) for figure, log in session.value.items()},
-    }  # fmt: skip

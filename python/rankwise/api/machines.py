@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Listing, Sentence, Table, labelled
 from rankwise.machine.derived import CLOSE, Finding, check_all
-from rankwise.machine.description import QUANTITIES, Description, format_quantity
+from rankwise.machine.description import QUANTITIES, Description, MachineSummary, format_quantity
 from rankwise.machine.library import all_machines, load_machine
 from rankwise.records import computed, key, record
 from rankwise.units import format_span
@@ -43,8 +43,8 @@ class Machines(Result):
     descriptions: Sequence[Description] = key(
         "one entry a machine",
         name="machines",
-        kind="list[rankwise.machine.description.MachineSummary]",
-        write=lambda machines: [machine.summary() for machine in machines],
+        kind="list[MachineSummary]",
+        write=lambda machines: list(map(MachineSummary, machines)),
     )
 
     def blocks(self) -> Iterator[Block]:

@@ -43,13 +43,14 @@ class Operation(Record):
     after = computed("operations of the step that it waits for", list[int], lambda of: of.op.after)
 
 
-class Count(TypedDict):
+@record
+class Count(Record):
     """Ranks that send as much."""
 
-    ranks: Annotated[int, "how many ranks"]
-    messages: Annotated[int, "messages that each of these ranks sends"]
-    blocks: Annotated[int, "blocks that each of these ranks sends"]
-    bytes: Annotated[int, "bytes that each of these ranks sends"]
+    ranks: int = key("how many ranks")
+    messages: int = key("messages that each of these ranks sends")
+    blocks: int = key("blocks that each of these ranks sends")
+    bytes: int = key("bytes that each of these ranks sends")
 
 
 Parts = TypedDict("Parts", {
@@ -89,8 +90,8 @@ class Schedule(Result):
 
     @property
     def conclusion(self) -> str:
-        most = max(self.counts, key=lambda count: count["messages"])
-        return f"A rank sends at most {most['messages']} messages with {format_size(most['bytes'])}."
+        most = max(self.counts, key=lambda count: count.messages)
+        return f"A rank sends at most {most.messages} messages with {format_size(most.bytes)}."
 
     def blocks(self) -> Iterator[Block]:
         yield Lines(list(_step_lines(self)))
@@ -110,11 +111,9 @@ def _step_lines(found: Schedule) -> Iterator[str]:
         if not any(part):
             yield "  nothing"
     for count in found.counts:
-        whose = f"each of {count['ranks']} ranks" if count["ranks"] > 1 else "1 rank"
-        yield (
-            f"{whose} sends {count['messages']} messages, {count['blocks']} blocks, "
-            f"{format_size(count['bytes'])} with blocks of {format_size(case.message_bytes)}"
-        )
+        whose = f"each of {count.ranks} ranks" if count.ranks > 1 else "1 rank"
+        sent = f"{count.messages} messages, {count.blocks} blocks, {format_size(count.bytes)}"
+        yield f"{whose} sends {sent} with blocks of {format_size(case.message_bytes)}"
 
 
 def _line(op: _core.Operation, case: ExchangeCase) -> str:
@@ -237,7 +236,4 @@ def _counts(exchange: _core.Exchange, rank: int, case: ExchangeCase) -> list[Cou
     """Return messages, blocks and bytes, with how many ranks send so much; of one rank where there are very many."""
     ranks = range(case.ranks) if case.ranks <= _COUNTED_RANKS else [rank]
     found = Counter(exchange.counts(r) for r in ranks)
-    return [
-        {"ranks": many, "messages": messages, "blocks": blocks, "bytes": blocks * case.message_bytes}
-        for (messages, blocks), many in sorted(found.items())
-    ]
+    return [Count(many, *each, each[1] * case.message_bytes) for each, many in sorted(found.items())]

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import Block, Lines, Sentence
@@ -15,7 +15,7 @@ from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABL
 from rankwise.machine.hosts import parse_hosts
 from rankwise.progress import meter
 from rankwise.questions import Options, option
-from rankwise.records import Record, computed, key, record
+from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_size, format_time, parse_sizes
 
 if TYPE_CHECKING:
@@ -49,44 +49,44 @@ class Streamed(Record):
     rounds = computed("rounds that were measured", int, lambda of: int((of.campaign.sweep >= 0).sum()))
 
 
-class StreamTime(TypedDict):
+@record
+class StreamTime(Record):
     """Messages of one size between all pairs."""
 
-    size_bytes: Annotated[int, "size of a message"]
-    messages: Annotated[int, "messages of a stream"]
-    median_s: Annotated[float, "time of a message, the median of the pairs"]
-    p05_s: Annotated[float, "below which 5 % of the pairs lie"]
-    p95_s: Annotated[float, "below which 95 % of the pairs lie"]
+    size_bytes: int = key("size of a message")
+    messages: int = key("messages of a stream")
+    p05_s: float = key("below which 5 % of the pairs lie", after="median_s")
+    median_s: float = key("time of a message, the median of the pairs")
+    p95_s: float = key("below which 95 % of the pairs lie")
 
 
 @record
 class StreamTimes(Result):
     """What a message of each size took between all pairs: ``campaign`` has all of it, ``samples`` is its file."""
 
+    _rows: ClassVar[str] = "figures"
     campaign: AllPairs = key("the campaign", inline=True, kind=Streamed, write=Streamed)
     samples: Path = key("file of the samples")
-    figures = computed("by size of the messages", list[StreamTime], lambda of: of.records())
 
-    def records(self) -> list[dict[str, Any]]:
+    @property
+    @told("by size of the messages")
+    def figures(self) -> list[StreamTime]:
         import numpy as np
 
         campaign, rows = self.campaign, []
         for size in campaign.time_s:
             times_s = campaign.time_s[size][campaign.sweep >= 0] / campaign.messages[size]
-            low, middle, high = (float(value) for value in np.nanquantile(times_s, [0.05, 0.5, 0.95]))
-            rows.append(
-                {"size_bytes": size, "messages": campaign.messages[size], "median_s": middle, "p05_s": low, "p95_s": high}
-            )
+            rows.append(StreamTime(size, campaign.messages[size], *np.nanquantile(times_s, [0.05, 0.5, 0.95]).tolist()))
         return rows
 
     def blocks(self) -> Iterator[Block]:
         yield Sentence(headline(self.campaign))
-        for row in self.records():
-            size, middle = row["size_bytes"], row["median_s"]
+        for row in self.figures:
+            size, middle = row.size_bytes, row.median_s
             rate = f", {size / middle / 1e6:.4g} MB/s" if size > 8192 else ""
             yield Sentence(
-                f"{format_size(size)}, {row['messages']} in a stream: each takes {format_time(middle)}{rate} one way "
-                f"between most, {format_time(row['p05_s'])} to {format_time(row['p95_s'])} between 90 % of the pairs"
+                f"{format_size(size)}, {row.messages} in a stream: each takes {format_time(middle)}{rate} one way "
+                f"between most, {format_time(row.p05_s)} to {format_time(row.p95_s)} between 90 % of the pairs"
             )
         yield Sentence(f"{self.samples}; next: rankwise doctor --nodes --from {shlex.quote(str(self.samples))}", "samples")
 

@@ -40,7 +40,7 @@ def _register(name: str, example: str, submits: bool, about: str) -> None:
         ] = False,
         as_json: Json = False,
     ) -> None:
-        from rankwise.slurm.jobs import next_job, program, submit
+        from rankwise.slurm.jobs import Submitted, next_job, program, submit
 
         settings, folder = asked.settings(), asked.folder
         if work:
@@ -55,7 +55,7 @@ def _register(name: str, example: str, submits: bool, about: str) -> None:
             return
         submission = submit(folder, settings, wanted, program())
         if as_json:
-            print_json({"folder": str(folder), **submission.to_dict()})
+            print_json(Submitted(folder, submission).to_dict())
         else:
             print(submission.job)
             tell(f"submitted job {submission.job}; script, settings and results: {folder}; next: rankwise slurm wait {folder}")

@@ -12,11 +12,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 from rankwise.errors import InputError, unreadable
 from rankwise.files import MOST_DIGITS, plain
-from rankwise.records import Record, key, record
+from rankwise.records import Record, computed, key, record
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
 SAME_NETWORK = "same-network"  # measured or published, but of another machine with the same cards and switches
@@ -117,20 +117,6 @@ class Topology(Record):
         return f"{self.dimensions}-D torus" if self.name == "torus" else self.name
 
 
-class MachineSummary(TypedDict):
-    """What a list of machines says of one."""
-
-    name: Annotated[str, "name"]
-    title: Annotated[str, "what it is"]
-    year: Annotated[int | None, "year in which it began to work"]
-    processor: Annotated[str | None, "kind of processor"]
-    topology: Annotated[str | None, "how nodes are connected"]
-    nodes: Annotated[float | None, "number of nodes"]
-    machine_peak_flop_per_s: Annotated[float | None, "peak of the machine"]
-    unverified: Annotated[list[str], "keys of figures that nobody has checked"]
-    file: Annotated[str, "path of the file"]
-
-
 @record
 class Description(Record):
     """A machine as data. ``where`` names the file it came from."""
@@ -193,13 +179,21 @@ class Description(Record):
         """Keys of the figures that nobody has checked against a source."""
         return self.of_kind(UNVERIFIED)
 
-    def summary(self) -> dict[str, Any]:
-        """Return what a list of machines says of it."""
-        return {
-            "name": self.name, "title": self.title, "year": self.year, "processor": self.processor,
-            "topology": self.topology.label() if self.topology else None, "nodes": self.get("nodes"),
-            "machine_peak_flop_per_s": self.machine_peak(), "unverified": self.unverified(), "file": self.where,
-        }  # fmt: skip
+
+@record
+class MachineSummary(Record):
+    """What a list of machines says of one."""
+
+    of: Description
+    name = computed("name", str, lambda row: row.of.name)
+    title = computed("what it is", str, lambda row: row.of.title)
+    year = computed("year in which it began to work", "int | None", lambda row: row.of.year)
+    processor = computed("kind of processor", "str | None", lambda row: row.of.processor)
+    topology = computed("how nodes are connected", "str | None", lambda row: row.of.topology and row.of.topology.label())
+    nodes = computed("number of nodes", "float | None", lambda row: row.of.get("nodes"))
+    machine_peak_flop_per_s = computed("peak of the machine", "float | None", lambda row: row.of.machine_peak())
+    unverified = computed("keys of figures that nobody has checked", list[str], lambda row: row.of.unverified())
+    file = computed("path of the file", str, lambda row: row.of.where)
 
 
 def parse_value(text: str, key: str, what: str, or_zero: bool = False) -> float:

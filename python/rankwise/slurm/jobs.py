@@ -44,6 +44,14 @@ class Submission(Record):
         return f"job-{self.job}.sh"
 
 
+@record
+class Submitted(Record):
+    """A job that was submitted."""
+
+    folder: Path = key("the job's folder")
+    submission: Submission = key(inline=True)
+
+
 def submit(folder: Path, settings: Settings, work: Work, program: Sequence[str]) -> Submission:
     """Hand a job to Slurm, to run in ``folder``; keep script, id and settings there. Raises InputError as sbatch refuses."""
     before = read_submissions(folder) if (folder / RECORD).exists() else []
