@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from rankwise.errors import InputError
@@ -130,6 +131,13 @@ def format_ends(ends: tuple[float, float] | None, write: Callable[[float], str])
     number, _, unit = low.partition(" ")
     to = " to " if low[0] in "+-" or high[0] in "+-" else "–"
     return f"{number if unit == high.partition(' ')[2] else low}{to}{high}"
+
+
+def spans(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of each run of ascending numbers without a gap."""
+    for _, run in groupby(enumerate(numbers), lambda at: at[1] - at[0]):
+        first, *rest = (number for _, number in run)
+        yield first, rest[-1] if rest else first
 
 
 def format_span(values: Sequence[float], write: Callable[[Any], str] = str) -> str:

@@ -12,7 +12,7 @@ from rankwise.api.results import Result
 from rankwise.blocks import Block, Lines
 from rankwise.errors import InputError
 from rankwise.records import Record, computed, key, record
-from rankwise.units import format_size
+from rankwise.units import format_size, spans
 from rankwise.workloads.base import Site
 from rankwise.workloads.exchange import WORKLOAD, ExchangeCase, ExchangeOptions, names
 
@@ -146,12 +146,7 @@ def _stretches(op: _core.Operation) -> Iterator[str]:
 
 
 def _ranges(values: Sequence[int]) -> Iterator[str]:
-    start = 0
-    for i in range(1, len(values) + 1):
-        if i < len(values) and values[i] == values[i - 1] + 1:
-            continue
-        yield str(values[start]) if i - start == 1 else f"{values[start]}–{values[i - 1]}"
-        start = i
+    return (str(first) if first == last else f"{first}–{last}" for first, last in spans(values))
 
 
 def _coordinates(values: Sequence[int]) -> str:

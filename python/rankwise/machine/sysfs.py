@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rankwise.errors import InputError
 from rankwise.machine.topology import Cache, Topology, pus_of
+from rankwise.units import spans
 
 # Eight times what Linux can be built for; a larger number is damage, and would fill the memory.
 _MOST_CPUS = 65536
@@ -38,13 +39,7 @@ def parse_cpu_list(text: str, what: str = "CPU list") -> tuple[int, ...]:
 
 def format_cpu_list(cpus: Iterable[int]) -> str:
     """Write CPU numbers as a list of ranges, the inverse of parse_cpu_list."""
-    ranges: list[list[int]] = []
-    for cpu in sorted(set(cpus)):
-        if ranges and cpu == ranges[-1][1] + 1:
-            ranges[-1][1] = cpu
-        else:
-            ranges.append([cpu, cpu])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans(sorted(set(cpus))))
 
 
 _SIZE_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}

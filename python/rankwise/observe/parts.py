@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Array, Record
+from rankwise.units import spans
 
 
 def aligned(record: Record) -> Record:
@@ -338,13 +339,7 @@ def _tell_ends(parts: Sequence[_Part], ranks: int, notes: list[str]) -> None:
 
 def ranges(numbers: Sequence[int]) -> str:
     """Return ascending numbers as a person writes them: 1-3, 7."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans(numbers))
 
 
 def _communicators(parts: Sequence[_Part], ranks: int) -> tuple[dict[int, Array], list[dict[str, Any]]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise.report.chart import MUTED, WIDE, Chart, Spec, emphasised, field_of, rows
 from rankwise.report.inputs import MappingInstance, MappingResult
 from rankwise.report.layers import by_name, kinds, labels, layer, ranged
-from rankwise.units import format_volume
+from rankwise.units import format_volume, spans
 
 if TYPE_CHECKING:
     import numpy as np
@@ -292,12 +292,7 @@ def _outgoing(instance: MappingInstance, whole: Cells, result: MappingResult) ->
 
 def _ranges(numbers: Sequence[int]) -> str:
     """Write sorted numbers as ranges, the first few of them: ``0–7, 50–57 and 4 more``."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
+    ranges = list(spans(numbers))
     words = [str(low) if low == high else f"{low}–{high}" for low, high in ranges[:4]]
     return ", ".join(words) + (f" and {len(ranges) - 4} more runs" if len(ranges) > 4 else "")
 
@@ -383,10 +378,4 @@ def borders_of(cells: Sequence[Sequence[int]], down: int, columns: int) -> list[
 
 
 def _runs(marked: Sequence[bool]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for i, mark in enumerate(marked):
-        if mark and runs and sum(runs[-1]) == i:
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        elif mark:
-            runs.append((i, 1))
-    return runs
+    return [(first, last - first + 1) for first, last in spans(i for i, mark in enumerate(marked) if mark)]
