@@ -49,10 +49,10 @@ def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp", prelo
     """Return the records that a program of this folder prints on simulated nodes, each filled with ranks in their order.
 
     ``preloaded``: a source that is built as a library and preloaded."""
-    from rankwise.launch.build import build_library
+    from rankwise.launch.build import LIBRARY, build
 
     nodes, ranks = map(int, shape.split("x"))
-    library = build_library(Path("smpicxx"))
+    library = build(LIBRARY, Path("smpicxx"))
     with tempfile.TemporaryDirectory() as scratch:
         made, platform, hosts = Path(scratch) / "program", Path(scratch) / "platform.xml", Path(scratch) / "hosts"
         language = ["-x", "c++", "-std=c++20"] if source.endswith(".cpp") else []

@@ -133,14 +133,14 @@ def load_library() -> ctypes.CDLL:
 
 def _candidates(loaded: set[Path]) -> Iterator[Path]:
     """Yield libraries that may have been built for a loaded MPI: those that were installed, then what compilers make of it."""
-    from rankwise.launch.build import build_library
+    from rankwise.launch.build import LIBRARY, build
     from rankwise.launch.installed import package_folder
 
     installed = (package_folder() / "lib" / "librankwise_mpich.so", Path(sys.prefix) / "lib" / "librankwise.so")
     yield from (path for path in installed if path.is_file())
     for compiler in _compilers(loaded):
         try:
-            yield build_library(compiler)
+            yield build(LIBRARY, compiler)
         except UnusableEnvironmentError:
             continue
 

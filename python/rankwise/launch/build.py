@@ -27,7 +27,7 @@ _DONE = re.compile(r"\[ *(\d+)%\]|\[(\d+)/(\d+)\]")  # how CMake's makefiles and
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """A target of the installed CMakeLists.txt, the file that comes of it, its name in messages, and how long it takes to
     compile on two cores."""
 
@@ -38,57 +38,25 @@ class _Part:
     needs_mpi: bool = True
 
 
-_KERNELS = _Part("rankwise-kernels", "rankwise-kernels", "the kernels", 30)
-_PLATFORM = _Part("rankwise_platform", "librankwise_platform.so", "the platforms of simulations", 5)
-_PRELOAD = _Part("rankwise_preload", "librankwise_preload.so", "the preload library", 15)
-_PRELOAD_MPICH = _Part("rankwise_preload_mpich", "librankwise_preload_mpich.so", "the preload library of MPICH's older ABI", 15)
-_LIBRARY = _Part("rankwise", "librankwise.so", "halos and FFTs", 40)
-_TRACER = _Part("rankwise_observe", "librankwise_observe.so", "the tracer", 10, needs_mpi=False)
-
-
-def build_kernels(compiler: Path) -> Path:
-    """Return kernels built with an MPI compiler wrapper, building them when sources or compiler have changed.
-
-    Raises UnusableEnvironmentError with the compiler's words when they do not build.
-    """
-    return _build(compiler, _KERNELS)
+KERNELS = Part("rankwise-kernels", "rankwise-kernels", "the kernels", 30)
+PLATFORM = Part("rankwise_platform", "librankwise_platform.so", "the platforms of simulations", 5)
+PRELOAD = Part("rankwise_preload", "librankwise_preload.so", "the preload library", 15)
+PRELOAD_MPICH = Part("rankwise_preload_mpich", "librankwise_preload_mpich.so", "the preload library of MPICH's older ABI", 15)
+LIBRARY = Part("rankwise", "librankwise.so", "halos and FFTs", 40)
+TRACER = Part("rankwise_observe", "librankwise_observe.so", "the tracer", 10, needs_mpi=False)
 
 
 def has_kernels(compiler: Path) -> bool:
     """Tell whether the kernels were built for a compiler before."""
-    return _is_as_built(_folder(compiler) / _KERNELS.file)
+    return _is_as_built(_folder(compiler) / KERNELS.file)
 
 
-def build_platform(compiler: Path) -> Path:
-    """Return the library by which SimGrid reads our platforms, built likewise with its compiler wrapper."""
-    return _build(compiler, _PLATFORM)
-
-
-def build_preload(compiler: Path) -> Path:
-    """Return librankwise_preload.so, built likewise and linked with no MPI."""
-    return _build(compiler, _PRELOAD)
-
-
-def build_default_preloads() -> list[Path]:
-    """Return the preload libraries of the default MPI's two ABIs, built likewise."""
-    return [_build(None, _PRELOAD), _build(None, _PRELOAD_MPICH)]
-
-
-def build_library(compiler: Path) -> Path:
-    """Return the library of halos and FFTs that Python loads, built likewise."""
-    return _build(compiler, _LIBRARY)
-
-
-def build_tracer() -> Path:
-    """Return librankwise_observe.so, built likewise: it knows no MPI."""
-    return _build(None, _TRACER)
-
-
-def _build(compiler: Path | None, part: _Part) -> Path:
-    """Build a target of the installed CMakeLists.txt, on top of the core that was installed; return what came of it.
+def build(part: Part, compiler: Path | None = None) -> Path:
+    """Return what comes of a target of the installed CMakeLists.txt, built on top of the core that was installed; anew when
+    sources or compiler have changed.
 
     ``compiler``: an MPI's wrapper; None: the default MPI. What is built for one MPI shares a folder in the cache, and so what
-    its targets have in common.
+    its targets have in common. Raises UnusableEnvironmentError with the compiler's words where it does not build.
     """
     kept = _folder(compiler)
     built = kept / part.file
@@ -128,7 +96,7 @@ def _build(compiler: Path | None, part: _Part) -> Path:
     return built
 
 
-def _options(compiler: Path | None, part: _Part) -> list[str]:
+def _options(compiler: Path | None, part: Part) -> list[str]:
     """Return CMake's options of a build."""
     options: dict[str, object] = {
         "CMAKE_BUILD_TYPE": "Release", "RANKWISE_CORE": _installed()[1], "RANKWISE_UNITY": "ON", "RANKWISE_FORTRAN": "OFF",

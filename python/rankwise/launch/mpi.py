@@ -98,9 +98,9 @@ def find_mpi() -> Mpi:
     """Find kernels, library and launcher. Raises UnusableEnvironmentError when one of them is missing."""
     beside = []
     if (compiler := asked_compiler()) is not None:
-        from rankwise.launch.build import build_kernels
+        from rankwise.launch.build import KERNELS, build
 
-        kernels = build_kernels(compiler)
+        kernels = build(KERNELS, compiler)
         beside = [compiler.parent]
     else:
         kernels = installed_kernels()

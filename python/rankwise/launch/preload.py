@@ -22,13 +22,13 @@ def preload_libraries() -> list[Path]:
 
     Each acts only in programs of the MPI that it was built for. Raises UnusableEnvironmentError where one cannot be built.
     """
-    from rankwise.launch.build import build_default_preloads, build_preload
+    from rankwise.launch.build import PRELOAD, PRELOAD_MPICH, build
     from rankwise.launch.installed import asked_compiler, package_folder
 
     libraries = sorted((package_folder() / "lib").glob("librankwise_preload*.so"))
     if (compiler := asked_compiler()) is not None:
-        return [build_preload(compiler), *libraries]
-    return libraries or build_default_preloads()
+        return [build(PRELOAD, compiler), *libraries]
+    return libraries or [build(PRELOAD), build(PRELOAD_MPICH)]  # of both its ABIs
 
 
 def loading(libraries: Sequence[Path]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from typing import Any
 
 from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import write_whole
-from rankwise.launch.build import build_kernels, build_platform
+from rankwise.launch.build import KERNELS, PLATFORM, build
 from rankwise.launch.process import Child, output_of, refusal_in
 from rankwise.launch.reach import seconds_of
 
@@ -95,7 +95,7 @@ def find_simgrid() -> SimGrid:
     if match is None or (int(match[1]), int(match[2])) < LEAST_VERSION:
         raise UnusableEnvironmentError(f"{smpirun} belongs to '{words.strip()[:60]}': {INSTALL}")
     compiler = Path(smpicxx)
-    return SimGrid(Path(smpirun), match[0], build_kernels(compiler), build_platform(compiler))
+    return SimGrid(Path(smpirun), match[0], build(KERNELS, compiler), build(PLATFORM, compiler))
 
 
 def run_simulation(

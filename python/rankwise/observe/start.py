@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import require_output
-from rankwise.launch.build import build_tracer
+from rankwise.launch.build import TRACER, build
 from rankwise.launch.command import launcher_at, mpi_libraries, names_mpi, program_of, require_match
 from rankwise.launch.installed import package_folder
 from rankwise.launch.launchers import OpenMpi
@@ -63,7 +63,7 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
 def library() -> Path:
     """Return the tracer, built where it is not installed. Raises UnusableEnvironmentError where that fails."""
     path = package_folder() / "lib" / "librankwise_observe.so"
-    return path if path.is_file() else build_tracer()
+    return path if path.is_file() else build(TRACER)
 
 
 def _variables(folder: Path) -> dict[str, str]:

@@ -9,9 +9,9 @@ import pytest
 
 from rankwise.cache import kept
 from rankwise.errors import UnusableEnvironmentError
-from rankwise.launch.build import _build, _Part, build_tracer
+from rankwise.launch.build import TRACER, Part, build
 
-_ONE = _Part("one", "libone.so", "one", 1)
+_ONE = Part("one", "libone.so", "one", 1)
 _LISTS = """cmake_minimum_required(VERSION 3.22)
 project(one LANGUAGES CXX)
 add_library(one MODULE one.cpp)
@@ -32,7 +32,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _built() -> Path:
-    return _build(Path(str(shutil.which("g++"))), _ONE)
+    return build(_ONE, Path(str(shutil.which("g++"))))
 
 
 def test_what_was_changed_or_could_have_been_is_built_anew(made: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_compiler_by_another_path_builds_what_is_missing(made: Path, tmp_path:
     link = tmp_path / "g++"
     link.symlink_to(str(shutil.which("g++")))
     first.unlink()
-    again = _build(link, _ONE)
+    again = build(_ONE, link)
     assert again == first and again.is_file() and first.with_name("compiler").read_text() == f"{link}\n"
 
 
@@ -75,14 +75,14 @@ def test_a_wrapper_that_does_not_find_its_mpi_is_told_in_the_linkers_words(made:
     wrapper.write_text('#!/bin/sh\nexec g++ "$@" -lmpi_of_nowhere\n')
     wrapper.chmod(0o755)
     with pytest.raises(UnusableEnvironmentError, match=r"one \(\S*ld: cannot find -lmpi_of_nowhere: .*source its vars.sh"):
-        _build(wrapper, _ONE)
+        build(_ONE, wrapper)
 
 
 def test_without_cmake_the_mend_is_told(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = Path(str(shutil.which("g++")))
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UnusableEnvironmentError, match="without CMake: pip install cmake"):
-        _build(compiler, _ONE)
+        build(_ONE, compiler)
 
 
 def test_another_users_folder_is_refused(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_what_was_not_installed_is_built_without_an_mpi_and_announced(
     made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (made / "CMakeLists.txt").write_text(_LISTS.replace("one MODULE", "rankwise_observe MODULE"))
-    built = build_tracer()
+    built = build(TRACER)
     assert built.name == "librankwise_observe.so"
     assert "building the tracer (once, about 10 s on two cores)" in capsys.readouterr().err
-    assert build_tracer() == built and "building" not in capsys.readouterr().err
+    assert build(TRACER) == built and "building" not in capsys.readouterr().err
