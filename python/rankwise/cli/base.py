@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from rankwise.api.questions import writable
 from rankwise.cli.terminal import shown
-from rankwise.cli.verbs import MODULES
+from rankwise.cli.verbs import GROUPS
 from rankwise.files import json_text
 from rankwise.progress import begin, end, tell
 from rankwise.questions import Options, words_of
@@ -28,22 +28,41 @@ __all__ = ["Json", "app", "flattened", "group", "print_json", "show", "tell", "v
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
+def short_help(command: Any) -> str:
+    """Return what a command does, as lists of commands say it: the first sentence of its help."""
+    return str(command.get_short_help_str(200)).removesuffix(".")
+
+
 class _Group(TyperGroup):
     """Verbs, each with its whole first sentence."""
 
+    default: str | None = None  # which verb is meant where options follow at once
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, command.get_short_help_str(200)) for name, command in commands if command is not None]
+        rows = [(name, short_help(command)) for name, command in commands if command is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
 class _Root(_Group):
-    """All verbs, in the order in which they are declared."""
+    """What rankwise is for, how to begin, and the verbs that most people need, by group."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        known = super().list_commands(ctx)
-        return [name for name in MODULES if name in known] + [name for name in known if name not in MODULES]
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(f"{inspect.cleandoc(self.help or '')}\n\nUsage: rankwise COMMAND [OPTIONS]\n")
+        for group, (listed, _) in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(f"{name:<9}", short_help(self.commands[name])) for name in listed])
+        formatter.write(_BELOW_COMMANDS)
+
+
+_BELOW_COMMANDS = """
+  rankwise COMMAND -h    options and examples
+  rankwise help --all    the other commands
+  rankwise --version     the version
+Exit codes: 0 done, 1 failed, 2 wrong input, 3 slower, 4 not possible here,
+            5 inconclusive, 6 too disturbed
+"""
 
 
 app = typer.Typer(
@@ -56,11 +75,17 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on 
 
 
 def group(name: str, help: str, default: str | None = None) -> typer.Typer:
-    """Add a group of verbs, such as ``rankwise profile ...``; ``default`` is meant where options follow at once."""
+    """Add a group of verbs, such as ``rankwise profile ...``; without any word it shows its help, or calls ``default``."""
 
     class WithDefault(_Group):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            self.default = default
+
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            return super().parse_args(ctx, args if default is None or (args and args[0][0] != "-") else [default, *args])
+            if default is None:
+                return super().parse_args(ctx, args or ["--help"])
+            return super().parse_args(ctx, args if args and args[0][0] != "-" else [default, *args])
 
     verbs = typer.Typer(name=name, help=help, cls=WithDefault, rich_markup_mode=None)
     app.add_typer(verbs)
@@ -83,6 +108,12 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
             lines = "\n".join(_continued(line) for line in self.example.splitlines())
             typer.echo(f"Example:\n{lines}\n")
             super().format_help(ctx, formatter)
+            others = ctx.parent.command if ctx.parent is not None else None
+            if isinstance(others, _Group) and others.default == ctx.info_name:
+                with formatter.section("Other commands"):
+                    formatter.write_dl(
+                        [(name, short_help(one)) for name, one in others.commands.items() if name != others.default]
+                    )
 
         def get_help(self, ctx: Any) -> str:
             return shown(super().get_help(ctx))

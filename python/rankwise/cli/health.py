@@ -38,10 +38,11 @@ def doctor(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Show the machine and its MPI, what would spoil a measurement here, and the cure of each.
+    """Check whether this machine is fit to measure.
 
-    Starts two ranks to see that they find each other. Exit code 4 when measuring is impossible. With --nodes: 3 when something
-    is slow, 5 when it is too noisy to see what is 20 % slower, 6 when nodes are busy with other work.
+    Shows the machine and its MPI, what would spoil a measurement here, and how to fix it. Starts two ranks to see that they
+    find each other. Exit code 4 when measuring is impossible. With --nodes: 3 when something is slow, 5 when it is too noisy to
+    see what is 20 % slower, 6 when nodes are busy with other work.
     """
     if nodes:
         return _doctor_nodes(asked, present, plot, as_json)
@@ -69,7 +70,7 @@ def _doctor_nodes(asked: Streams, present: Path | None, plot: Path | None, as_js
     return found.exit_code
 
 
-health_verbs = group("health", "Is this machine slower than usual? Sessions, their history, the alarm.", default="run")
+health_verbs = group("health", "Compare the machine's speed with earlier sessions.", default="run")
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")]
 Page = Annotated[Path | None, typer.Option("--page", help="Write the trend as one HTML file.", callback=writable)]

@@ -19,7 +19,10 @@ def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all of it; what is needed again is made again.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List what is kept between commands: builds for other MPIs, what was learnt about transforms, the charts' script."""
+    """List and clear cached builds.
+
+    Also cached: measured choices for 3-D FFTs, and the script of the charts.
+    """
     from rankwise import cache as kept
     from rankwise.api.kept import Cached
 
@@ -37,8 +40,9 @@ def ledger(
     ] = "algorithm,mode,size,machine",
     as_json: Json = False,
 ) -> None:
-    """Show how far predictions have held: median error, coverage of the intervals and regret, by group.
+    """Show how well earlier predictions held.
 
+    By group: the median error, how often the interval held, and the time lost against the fastest.
     predict, simulate and validate append to the file that RANKWISE_LEDGER names; without it nothing is kept.
     """
     from rankwise.api.kept import ledger

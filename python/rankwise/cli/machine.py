@@ -25,7 +25,7 @@ from rankwise.files import write_whole
     rankwise measure pack -o machine.json""",
 )
 def measure(asked: Campaign, as_json: Json = False) -> None:
-    """Measure how long messages take on this machine, for each class of link that it offers.
+    """Measure latency and bandwidth between cores and between nodes.
 
     Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
     with --resume. What is no ping-pong is added to the profile that is there.
@@ -35,10 +35,11 @@ def measure(asked: Campaign, as_json: Json = False) -> None:
 
 @verb("fit", "rankwise fit machine.samples.jsonl --statistic smallest-20 -o machine.json")
 def fit(asked: Fitting, as_json: Json = False) -> None:
-    """Fit all link models to raw samples, with 95 % intervals, and choose what predicts by its error on sizes not seen.
+    """Fit link models (Hockney, LogGP, ...) to the raw samples.
 
-    Everything is recomputed from the samples: of each kind of campaign in the file the newest is taken. With auto the table
-    itself predicts, joined smoothly, unless a model does better on ranges of sizes that it has not seen.
+    Each has 95 % intervals; the one that predicts is chosen by its error on sizes that it has not seen. Everything is
+    recomputed from the samples: of each kind of campaign in the file the newest is taken. With auto the table itself predicts,
+    joined smoothly, unless a model does better on ranges of sizes that it has not seen.
     """
     found = profiles.fit(asked)
     for line in found.profile.warnings:
@@ -47,7 +48,7 @@ def fit(asked: Fitting, as_json: Json = False) -> None:
     show(found, as_json)
 
 
-profile_verbs = group("profile", "Look at a machine's profile, import, compare and export.")
+profile_verbs = group("profile", "Show, import, compare and export machine profiles.")
 
 
 @verb("show", "rankwise profile show machine.json", under=profile_verbs)

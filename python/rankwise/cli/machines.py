@@ -10,7 +10,7 @@ from rankwise.cli.base import Json, group, print_json, show, verb
 from rankwise.errors import EXIT_FAILURE
 from rankwise.machine import derived
 
-machines_verbs = group("machines", "Machine descriptions with the source of each figure.")
+machines_verbs = group("machines", "List and show the described machines.")
 
 
 @verb("list", "rankwise machines list", under=machines_verbs)

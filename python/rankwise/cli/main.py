@@ -35,9 +35,10 @@ def root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """How fast your program's communication can be on a machine, why, and what to change.
+    """Measures MPI communication, predicts what a pattern costs, and says what to
+    change in your program. New here? One minute, no program needed:
 
-    Start with: rankwise quick
+      rankwise quick
     """
 
 

@@ -45,10 +45,11 @@ def map_ranks(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Map the ranks of a process grid to nodes with several algorithms and show how much each sends between nodes.
+    """Find which rank belongs on which node.
 
-    J_sum counts all stencil messages between nodes, J_max those of the busiest node. With --profile or --machine the mapping
-    is recommended whose messages, all sent at once, take least time there.
+    Several algorithms map the ranks of a process grid to nodes, compared by what they send between nodes. J_sum counts all
+    stencil messages between nodes, J_max those of the busiest node. With --profile or --machine the mapping is recommended
+    whose messages, all sent at once, take least time there.
     """
     from rankwise.mapping.formats import require_format
 

@@ -18,7 +18,7 @@ from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, 
 from rankwise.files import write_whole
 from rankwise.units import parse_seconds
 
-observe_verbs = group("observe", "Who sends what to whom in a program as it is: record it, look at it.", default="run")
+observe_verbs = group("observe", "Record which rank sends what to which while your program runs.", default="run")
 
 File = Annotated[Path, typer.Argument(help="A record that 'rankwise observe' wrote.")]
 
@@ -124,7 +124,7 @@ def advise(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Say what costs time in a program's communication, what to change, and what that gains.
+    """Say what to change in the program, and what that gains.
 
     Placement is looked at first, as it needs no change of the program; then ranks that make others wait, and other ways of
     sending. "Nothing to gain" is an answer.
@@ -152,11 +152,12 @@ def try_placements(
     asked: Trying,
     as_json: Json = False,
 ) -> None:
-    """Run a program as it was placed and as it should be, by turns, until it is known which is faster.
+    """Run the program before and after a change, and compare.
 
-    Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of times and its interval are looked at, such
-    that at most one in twenty trials of equal placements claims a difference. Both placements are told to the launcher by the
-    same words, and ranks are asked where they are. "no gain" and "cannot tell" are answers; the exit code is 0 for all of them.
+    The change is where its ranks are placed. Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of
+    times and its interval are looked at, such that at most one in twenty trials of equal placements claims a difference. Both
+    placements are told to the launcher by the same words, and ranks are asked where they are. "no gain" and "cannot tell" are
+    answers; the exit code is 0 for all of them.
     """
     show(advising.try_placements(observed, command, asked), as_json)
 
@@ -200,8 +201,9 @@ def preload(
         ),
     ] = False,
 ) -> None:
-    """Run a program as it is, but let its MPI_Cart_create place the ranks where few messages cross nodes.
+    """Let MPI_Cart_create of a running program place its ranks.
 
+    They are placed so that few messages cross nodes; the program is not recompiled.
     Calls with reorder true, from C and from Fortran, get a communicator of the same grid with other ranks in its cells;
     with --neighbor neighbourhood collectives go by plans of ours; everything else goes to the program's own MPI. One line says
     what was done, or why nothing. The exit code is the program's; with --check 0 for safe, 3 for unsafe, 5 where the runs do

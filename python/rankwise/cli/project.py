@@ -14,7 +14,7 @@ from rankwise.cli.base import Json, flattened, group, print_json, show, tell, ve
 from rankwise.errors import InputError
 from rankwise.workloads.exchange import ExchangeOptions
 
-project_verbs = group("project", "Machines that do not exist yet, or that you cannot use: what they would do.")
+project_verbs = group("project", "Predict it for a machine that you do not have.")
 
 Plot = Annotated[
     Path | None,

@@ -25,7 +25,7 @@ def quick(
     seconds: Annotated[float, typer.Option(help="Time to spend on ping-pong samples, in seconds.")] = 12.0,
     as_json: Json = False,
 ) -> None:
-    """Measure this machine, model it, run a real exchange, map a grid, and write it all into one HTML file.
+    """Take the tour: measure, predict, run, map, report.
 
     Under a minute on two cores. Every step is a verb of its own: doctor, measure, profile show, predict, run and
     validate exchange, map, report.
@@ -41,14 +41,15 @@ def quick(
     """,
 )
 def report(asked: Sources, as_json: Json = False) -> None:
-    """Write one HTML file with pictures: the machine's messages, predictions beside measurements, node maps.
+    """Write one HTML page of results.
 
+    It has pictures of the machine's messages, of predictions and measurements, and of node maps.
     Sections without figures name the command that makes them.
     """
     show(reporting.report(asked), as_json)
 
 
-reproduce_verbs = group("reproduce", "Redo a paper: its published figures beside ours.")
+reproduce_verbs = group("reproduce", "Redo a published study and compare the results.")
 
 
 def _register(paper: Paper) -> None:

@@ -11,7 +11,7 @@ from rankwise.cli.base import Json, flattened, group, show, tell, verb
 from rankwise.errors import EXIT_FAILURE
 from rankwise.workloads.exchange import ExchangeOptions
 
-exchange_verbs = group("exchange", "Look at the schedules of a neighbour exchange: printed, counted, proved.")
+exchange_verbs = group("exchange", "Print or prove the message schedule of an algorithm.")
 
 RanksPerNode = Annotated[int | None, typer.Option(help="Ranks on each node, in order, for algorithms that know nodes.")]
 

@@ -18,7 +18,7 @@ from rankwise.slurm.script import FOLDER, Job, Work, job_script
 if TYPE_CHECKING:
     from rankwise.slurm.states import JobState
 
-slurm_verbs = group("slurm", "Hand work to Slurm: readable job scripts, submission, states in words, results.")
+slurm_verbs = group("slurm", "Write, submit and follow Slurm jobs.")
 
 _IN_JOBS = ("measure", "run", "validate", "quick", "doctor", "simulate", "reproduce")
 

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 
 GROUPS = {
-    "predict": group("predict", "Ask the model: microseconds of work, nothing is sent."),
-    "simulate": group("simulate", "Run the kernels under SimGrid: what thousands of ranks of a described machine would do."),
-    "run": group("run", "Run the real thing on this machine, what arrives is checked."),
-    "validate": group("validate", "Put prediction beside measurement."),
-    "choose": group("choose", "Ask the model which way is fastest: without a workload, which exchange.", default="exchange"),
+    "predict": group(
+        "predict",
+        "Predict how long a communication pattern takes.\n\nNothing is sent. It needs a profile (rankwise measure).",
+    ),
+    "simulate": group("simulate", "Run a pattern under SimGrid with more ranks than you have."),
+    "run": group("run", "Run a pattern on this machine and verify the data."),
+    "validate": group("validate", "Predict a pattern, run it, and compare."),
+    "choose": group("choose", "Rank algorithms and modes for a pattern, fastest first.", default="exchange"),
 }
 
 ProfileFile = Annotated[Path, typer.Option("--profile", help="The machine's profile.")]
@@ -68,7 +71,7 @@ def _predict(workload: Workload) -> Callable[..., None]:
 
         _show_times(predict(asked, profile, ranks), timeline, as_json)
 
-    predict.__doc__ = f"Predict how long {workload.title} takes, with the interval that the profile's uncertainty gives."
+    predict.__doc__ = f"Predict the time of {workload.title}.\n\nThe interval is that of the profile's uncertainty."
     return predict
 
 
@@ -90,10 +93,10 @@ def _simulate(workload: Workload) -> Callable[..., None]:
 
         _show_times(simulate(asked, platform, ranks_per_node, placement, output, jobs), timeline, as_json)
 
-    simulate.__doc__ = f"""Simulate {workload.title}, of many ranks on this machine: 'rankwise run' under SimGrid.
+    simulate.__doc__ = f"""Simulate {workload.title}.
 
-    A message takes what the profile's piecewise fit (or the machine's latency and bandwidth) says, and shares the links
-    that it meets others on. Every byte is checked."""
+    SimGrid takes the place of the MPI, with more ranks than this machine has. A message takes what the profile's piecewise fit
+    (or the machine's latency and bandwidth) says, and shares the links that it meets others on. Every byte is checked."""
     return simulate
 
 
@@ -113,10 +116,10 @@ def _run(workload: Workload) -> Callable[..., None]:
 
         _show_times(run(asked, nodes, seconds, samples), timeline, as_json)
 
-    run.__doc__ = f"""Run {workload.title}, under the launcher of this machine.
+    run.__doc__ = f"""Run {workload.title} and verify the data.
 
-    Times are the maximum over ranks, medians over repetitions; what is received is checked against what its origin should
-    have sent. Without a number of ranks there is one a core, at least two."""
+    It runs under the launcher of this machine. Times are the maximum over ranks, medians over repetitions; what is received is
+    checked against what its origin should have sent. Without a number of ranks there is one a core, at least two."""
     return run
 
 
@@ -140,13 +143,12 @@ def _validate(workload: Workload) -> Callable[..., None]:
         show(found, as_json)
         _fail_unless_verified(found)
 
-    validate.__doc__ = f"""Predict {workload.title}, run it on this machine, and say how far the prediction was off.
+    validate.__doc__ = f"""Predict {workload.title}, run it, and compare.
 
-    The prediction knows the profile alone, never the timings that it is held against. Exchanges are run by turns with what they
-    are made of (steps, hops, copies of the same sizes), launch after launch: predicted from these, what is left is the model's
-    own error, whatever the machine drifts; odd against even rounds tell its floor. Other workloads are run twice: no
-    prediction can be expected to come closer than the second run. Without the engine run the simulation takes its
-    place, on as many ranks as you like."""
+    The prediction uses the profile alone, never the timings that it is compared with. Each exchange is interleaved with its
+    building blocks (steps, hops, copies of the same sizes), so that slow changes of the machine cancel; the split between odd
+    and even repetitions gives the noise. Other workloads are run twice: a prediction cannot be expected to come closer than
+    the second run. Without the engine run the simulation takes its place, with as many ranks as you like."""
     return validate
 
 
@@ -156,7 +158,7 @@ def _choose(workload: Workload) -> Callable[..., None]:
 
         show(choose(asked, profile, ranks), as_json)
 
-    choose.__doc__ = f"Rank all ways to do {workload.title}, the fastest by the model first."
+    choose.__doc__ = f"Rank algorithms and modes for {workload.title}, fastest first."
     return choose
 
 
@@ -196,11 +198,12 @@ def choose(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank all ways to exchange with neighbours, say which term decides, and where another way takes over.
+    """Rank algorithms and modes for a neighbour exchange, fastest first.
 
-    Without --ranks the grid has 64 ranks. Teams of team-shift have 2, 4 and 8 ranks where they fit unless --replication
-    says otherwise. 'auto' of the C API makes the same decision from the same profile. 'rankwise choose stencil', 'choose
-    alltoall' and 'choose fft3d' choose for the other workloads.
+    It says which term of the time decides, and at which sizes another algorithm takes over. Without --ranks the grid has 64
+    ranks. Teams of team-shift have 2, 4 and 8 ranks where they fit unless --replication says otherwise. 'auto' of the C API
+    makes the same decision from the same profile. 'rankwise choose stencil', 'choose alltoall' and 'choose fft3d' choose for
+    the other workloads.
     """
     from rankwise.api.asking import Chosen
     from rankwise.api.asking import choose as ask

@@ -70,7 +70,7 @@ class AlltoallOptions(Options):
 
 class AlltoallWorkload(Workload):
     id = "alltoall"
-    title = "an all-to-all of all ranks"
+    title = "MPI_Alltoall"
     options = AlltoallOptions
     examples = {
         "predict": "rankwise predict alltoall --ranks 16 --bytes 8,1kB,64kB --profile machine.json",

@@ -252,7 +252,7 @@ class FftOptions(Options):
 
 class FftWorkload(Workload):
     id = "fft3d"
-    title = "a 3-D FFT by its phases: local FFTs, moving data within a rank, exchanges"
+    title = "a 3-D FFT (local FFTs, packing, transposes)"
     wrong = "transforms gave wrong values: do not trust them"
     options = FftOptions
     walked = False

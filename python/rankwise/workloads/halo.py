@@ -309,7 +309,7 @@ class HaloOptions(Options):
 
 class HaloWorkload(Workload):
     id = "halo"
-    title = "an exchange of halos: surfaces of boxes, of any sizes and several fields"
+    title = "a halo exchange (faces, edges and corners of boxes)"
     wrong = "replays delivered wrong bytes: do not trust this MPI"
     options = HaloOptions
     examples = {

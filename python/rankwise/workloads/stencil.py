@@ -190,7 +190,7 @@ class StencilOptions(Options):
 
 class StencilWorkload(Workload):
     id = "stencil"
-    title = "the halo exchange of a stencil code (MPI_Neighbor_alltoall) on a grid that is mapped in several ways"
+    title = "MPI_Neighbor_alltoall on a mapped process grid"
     options = StencilOptions
     examples = {
         "predict": "rankwise predict stencil --grid 8x6 --nodes 8 --ppn 6 --stencil moore:1 --bytes 64,64kB --profile "

@@ -1,5 +1,6 @@
 """What holds for every verb: help that starts with an example, one-line errors, exit codes, stdout for results only."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 import typer
 
 from rankwise.cli.base import app
-from rankwise.cli.verbs import MODULES, register_verbs
+from rankwise.cli.verbs import GROUPS, MODULES, register_verbs
 
 
 def _verbs() -> Iterator[list[str]]:
@@ -37,6 +38,38 @@ def test_the_verbs_of_the_contract_are_there() -> None:
         "validate exchange", "map", "report", "machines list", "machines show", "project table", "project fft3d",
         "project exchange", "project stencil", "reproduce czechowski2012",
     }  # fmt: skip
+
+
+IMPERATIVES = {
+    "Check", "Compare", "Find", "Fit", "Let", "List", "Measure", "Predict", "Print", "Rank", "Record", "Redo", "Run", "Say",
+    "Show", "Take", "Write",
+}  # fmt: skip
+
+
+def test_the_first_help_has_twelve_verbs_in_four_groups(rankwise: Callable[..., Any]) -> None:
+    lines = rankwise("--help").out.splitlines()
+    assert len(lines) <= 32 and any("rankwise quick" in line for line in lines[:5])
+    assert len(GROUPS) == 4 and sum(len(first) for first, _ in GROUPS.values()) <= 12
+    for title, (first, _) in GROUPS.items():
+        at = lines.index(f"{title}:") + 1
+        rows = [line.split(maxsplit=1) for line in lines[at : at + len(first)]]
+        assert [name for name, _ in rows] == [*first] and not lines[at + len(first)].strip()
+        assert {says.split()[0].rstrip(",") for _, says in rows} <= IMPERATIVES
+    everything = rankwise("help", "--all").out.splitlines()
+    rows = [line.split(maxsplit=1) for line in everything if line.startswith("  ")]
+    assert [name for name, _ in rows] == [name for _, further in GROUPS.values() for name in further]
+    assert {says.split()[0].rstrip(",") for _, says in rows} <= IMPERATIVES
+    assert max(map(len, [*lines, *everything])) <= 76
+
+
+@pytest.mark.parametrize("words", [("predict", "halo"), ("measure",), ("profile",)], ids=" ".join)
+def test_help_shows_that_of_a_command(rankwise: Callable[..., Any], words: tuple[str, ...]) -> None:
+    assert rankwise("help", *words).out == rankwise(*words, "--help").out
+
+
+def test_help_of_what_is_no_command_is_one_line_and_exit_2(rankwise: Callable[..., Any]) -> None:
+    wrong = rankwise("help", "mesure")
+    assert (wrong.code, wrong.out, wrong.err.count("\n")) == (2, "", 1) and "measure" in wrong.err
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)
@@ -84,10 +117,18 @@ def test_an_unknown_verb_is_one_line_and_exit_2(rankwise: Callable[..., Any]) ->
 
 
 @pytest.mark.parametrize("group", sorted({verb[0] for verb in VERBS if len(verb) > 1} - {"choose", "health", "observe"}))
-def test_a_group_without_a_command_is_one_short_line_and_exit_2(rankwise: Callable[..., Any], group: str) -> None:
+def test_a_group_without_a_command_shows_its_help(rankwise: Callable[..., Any], group: str) -> None:
     result = rankwise(group)
-    assert (result.code, result.out) == (2, "")
-    assert result.err == f"rankwise: Missing command: see 'rankwise {group} --help'\n"
+    assert (result.code, result.err) == (0, "") and result.out == rankwise(group, "--help").out
+    listed = result.out.partition("Commands:")[2].split()
+    assert {verb[1] for verb in VERBS if verb[0] == group and len(verb) > 1} <= set(listed)
+
+
+@pytest.mark.parametrize("group", ["choose", "health", "observe"])
+def test_a_group_with_a_default_lists_the_other_commands(rankwise: Callable[..., Any], group: str) -> None:
+    others = rankwise(group, "--help").out.partition("Other commands:")[2].splitlines()
+    named = {line.split()[0] for line in others if re.match(r"  \w", line)}
+    assert len({verb[1] for verb in VERBS if verb[0] == group and len(verb) > 1} - named) == 1
 
 
 def test_no_verb_at_all_shows_the_formatted_help(rankwise: Callable[..., Any]) -> None:

@@ -1,0 +1,31 @@
+"""``rankwise help``: of one command, or the list of all."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rankwise.cli.base import app, short_help, verb
+from rankwise.cli.verbs import GROUPS, register_verbs
+
+
+@verb(
+    "help",
+    """rankwise help predict halo
+    rankwise help --all""",
+)
+def show_help(
+    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="A command, such as: measure.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="List all commands, also those that few people need.")] = False,
+) -> int:
+    """Show the help of a command."""
+    register_verbs([] if everything else command or [])
+    if not everything:
+        return int(app(args=[*(command or []), "--help"], prog_name="rankwise", standalone_mode=False) or 0)
+    root = typer.main.get_command(app)
+    for group, (first, further) in GROUPS.items():
+        print(f"{group:<22}{' '.join(first)}")
+        for name in further:
+            print(f"  {name:<11}{short_help(root.commands[name])}")  # type: ignore[attr-defined]
+    return 0
