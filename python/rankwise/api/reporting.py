@@ -284,10 +284,7 @@ def reproduce(paper: str, asked: Redoing = Redoing()) -> Reproduced:
         require_folder(asked.output)
     if asked.measured and not (of.takes_profiles and asked.engine == "model"):
         raise InputError(f"{of.name} sets no profiles beside what it shows: leave --measured out")
-    if asked.engine == "model":
-        found = of.reproduce(asked.measured or ())
-    else:
-        found = of.reproduce_simulated(asked.simulations) if asked.engine == "simgrid" else of.reproduce_here(asked.simulations)
+    found = of.reproduce(asked.engine, asked.simulations, asked.measured or ())
     files: list[Path] = []
     if asked.output is not None:
         from rankwise.report.reproduction import write_reproduction

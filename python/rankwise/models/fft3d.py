@@ -87,6 +87,11 @@ def effective(processor: str) -> Memory:
     return Memory(EFFECTIVE, EFFECTIVE_X[processor])
 
 
+def memory_of(reading: str, processor: str) -> Memory:
+    """The memory term of a reading for the ``cpu`` or ``gpu`` design."""
+    return literal() if reading == LITERAL else effective(processor)
+
+
 @dataclass(frozen=True)
 class Network:
     """The network of a machine as the model sees it.

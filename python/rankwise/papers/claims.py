@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Generic, TypeVar
 
 Claim = TypeVar("Claim")
@@ -12,13 +11,17 @@ Claim = TypeVar("Claim")
 
 @dataclass(frozen=True)
 class Tally(Generic[Claim]):
-    """Claims of one kind; ``whether`` is the name of what says whether one holds (None: nothing can be said of it)."""
+    """Claims of one kind, records or their JSON; ``whether`` is the name of what says whether one holds (None: nothing can be
+    said of it)."""
 
     every: Sequence[Claim]
     whether: str = "holds"
 
     def _of(self, *outcomes: bool) -> list[Claim]:
-        holds = attrgetter(self.whether)
+        def holds(claim: Claim) -> bool | None:
+            found: bool | None = claim[self.whether] if isinstance(claim, Mapping) else getattr(claim, self.whether)
+            return found
+
         return [claim for claim in self.every if holds(claim) in outcomes]
 
     @property

@@ -11,10 +11,12 @@ from typing import Any
 
 from rankwise.blocks import Column, Picture, Table, records_table
 from rankwise.models import fft3d
+from rankwise.papers import cited
 from rankwise.papers import czechowski2012_balance as balance
 from rankwise.papers import czechowski2012_measured as measured
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
+from rankwise.papers.claims import Tally
 from rankwise.papers.czechowski2012_model import (
     PUBLISHED,
     READINGS,
@@ -25,10 +27,22 @@ from rankwise.papers.czechowski2012_model import (
     figure5,
     figure6,
     figure6_statements,
-    memory_of,
 )
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import INK, NUMBER, SERIES, Chart, Spec, cursor, emphasised, field_of, log_axis, nearest, rows
+from rankwise.report.chart import (
+    INK,
+    NUMBER,
+    SERIES,
+    Chart,
+    Spec,
+    cursor,
+    emphasised,
+    field_of,
+    log_axis,
+    nearest,
+    rows,
+    stop_of,
+)
 from rankwise.report.layers import Curves, kinds, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_percent
@@ -57,7 +71,7 @@ class Ratio(Record):
 
 def _readings() -> dict[str, str]:
     words = "T_mem with X = {gpu} (GPU) and {cpu} (CPU) words a point, fitted to the paper's figures"
-    return {fft3d.LITERAL: memory_of(fft3d.LITERAL, "gpu").label(), fft3d.EFFECTIVE: words.format(**fft3d.EFFECTIVE_X)}
+    return {fft3d.LITERAL: fft3d.memory_of(fft3d.LITERAL, "gpu").label(), fft3d.EFFECTIVE: words.format(**fft3d.EFFECTIVE_X)}
 
 
 @record
@@ -128,7 +142,7 @@ def reproduce() -> Reproduction:
                     "as long as the GPU design when memory and network take turns, CPU-3 when they overlap fully."
                 ],
                 [
-                    Picture("figure5", _FIGURE5_CAPTION, _draw_figure5),
+                    Picture("figure5", _FIGURE5_CAPTION, figure5_picture),
                     Table(_FIGURE5, designs, name="figure5", caption="The designs in figures."),
                 ],
             ),
@@ -137,7 +151,7 @@ def reproduce() -> Reproduction:
                 "Figure 6: which grows faster, T_mem or T_net",
                 _figure6_words(statements),
                 [
-                    Picture("figure6", _FIGURE6_CAPTION, _draw_figure6),
+                    Picture("figure6", _FIGURE6_CAPTION, figure6_picture),
                     records_table(statements, _FIGURE6, name="figure6", caption="T_mem / T_net at both ends of the decade."),
                 ],
             ),
@@ -160,8 +174,7 @@ def reproduce() -> Reproduction:
         ],
         figures=Figures(),
         sources=[
-            "K. Czechowski, C. Battaglino, C. McClanahan, K. Iyer, P.-K. Yeung, R. Vuduc: On the Communication Complexity "
-            "of 3D FFTs and its Implications for Exascale, ICS 2012 (equations, Table 1, section 6).",
+            f"{cited('czechowski2012')} (equations, Table 1, section 6).",
             *since.SOURCES,
         ],
         next_command="rankwise project fft3d --machine frontier --n 32768 --nodes 4096",
@@ -169,14 +182,13 @@ def reproduce() -> Reproduction:
 
 
 def _answer() -> list[str]:
-    literal = sum(row.literal_within_5_percent for row in PUBLISHED)
-    effective = sum(row.paper_effective_within_5_percent for row in PUBLISHED)
-    neither = [row for row in PUBLISHED if not row.literal_within_5_percent and not row.paper_effective_within_5_percent]
+    literal, effective = (Tally(PUBLISHED, f"{reading}_within_5_percent") for reading in ("literal", "paper_effective"))
+    neither = [row for row in literal.wrong if row in effective.wrong]
     firm = "; ".join(row.what for row in neither if not row.rough)
     rough = "; ".join(f"{row.what} ({row.printed})" for row in neither if row.rough)
     return [
-        f"Of {len(PUBLISHED)} published figures the literal text gives {literal} within 5 %, the memory term that the figures "
-        f"imply {effective}.",
+        f"Of {len(PUBLISHED)} published figures the literal text gives {literal.held} within 5 %, the memory term that "
+        f"the figures imply {effective.held}.",
         f"Neither gives: {firm or 'none'}. Nor, of what the text gives only roughly: {rough or 'none'}.",
         measured.verdict(),
         since.verdict_sentence(),
@@ -213,14 +225,6 @@ _FIGURE6_CAPTION = (
     "T_mem / T_net of the CPU design, 4096³ points in 2010, growing with the processors. Above 1 the memory takes longer than "
     "the network. The ideal mapping on a 3-D torus is as fast as the bisection of a 6-D one."
 )
-
-
-def _draw_figure5() -> Chart:
-    return figure5_picture({reading: figure5(reading) for reading in READINGS})
-
-
-def _draw_figure6() -> Chart:
-    return figure6_picture({reading: figure6(reading) for reading in READINGS})
 
 
 def _comparison_table() -> Table[Any]:
@@ -295,8 +299,9 @@ _SLIPS: Sequence[Column[table1.Slip]] = (
 )
 
 
-def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
+def figure5_picture() -> Chart:
     """Draw the designs of Figure 5 as stacked bars of memory and network time, a panel for each reading."""
+    bars = {reading: figure5(reading) for reading in READINGS}
     panels: list[Spec] = []
     stops: list[str] = []
     top = 1.12 * max(design.sequential_s for designs in bars.values() for design in designs)
@@ -308,13 +313,11 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
                 f"{reading}, {name} processors: {design.network_s:.3f} s network, {design.memory_s:.3f} s memory, "
                 f"{design.sequential_s:.3f} s in all"
             )
-            for part, start, end in (
-                ("T_net", 0.0, design.network_s),
-                ("T_mem", design.network_s, design.network_s + design.memory_s),
-            ):
-                data.append({"design": name, "part": part, "start": start, "end": end, "stop": len(stops), "tip": words})
+            stop = stop_of(stops, words)
+            data.append({"design": name, "part": "T_net", "start": 0.0, "end": design.network_s, **stop})
+            end = design.network_s + design.memory_s
+            data.append({"design": name, "part": "T_mem", "start": design.network_s, "end": end, **stop})
             totals.append({"design": name, "end": design.sequential_s, "words": f"{design.sequential_s:.2f} s"})
-            stops.append(words)
         gpu = designs[0]
         x = field_of("design", "nominal", sort=names, axis={"labelAngle": -25, "title": None, "labelOverlap": False})
         axis = {"title": "time of one transform, s", "tickCount": 5}
@@ -335,26 +338,24 @@ def figure5_picture(bars: Mapping[str, Sequence[Bar]]) -> Chart:
     return Chart("figure5", "Memory and network time of four exascale designs", words, panels, stops, least_px=330)
 
 
-def figure6_picture(curves: Mapping[str, Mapping[str, Sequence[tuple[int, float]]]]) -> Chart:
+def figure6_picture() -> Chart:
     """Draw T_mem / T_net over the years, a line for each topology, a panel for each reading."""
-    everything = [value for reading in curves.values() for curve in reading.values() for _, value in curve]
+    curves = {reading: figure6(reading) for reading in READINGS}
+    everything = [ratio for lines in curves.values() for curve in lines.values() for _, ratio in curve]
     panels: list[Spec] = []
     stops: list[str] = []
     for number, (reading, lines) in enumerate(curves.items()):
-        names = list(lines)
-        years = sorted({year for curve in lines.values() for year, _ in curve})
-        first = len(stops)
+        names, first = list(lines), len(stops)
+        years = [year for year, _ in next(iter(lines.values()))]
         stops += [
-            f"{reading}, {year}: "
-            + ", ".join(f"{name} {dict(curve)[year]:.2f}" for name, curve in lines.items() if year in dict(curve))
-            for year in years
+            f"{reading}, {year}: " + ", ".join(f"{name} {curve[i][1]:.2f}" for name, curve in lines.items())
+            for i, year in enumerate(years)
         ]
         data = [
-            {"year": year, "name": name, "ratio": value, "stop": first + years.index(year),
-            "tip": f"{name}, {year}: {value:.2f}"}
+            {"year": year, "name": name, "ratio": ratio, "stop": first + i, "tip": f"{name}, {year}: {ratio:.2f}"}
             for name, curve in lines.items()
-            for year, value in curve
-        ]  # fmt: skip
+            for i, (year, ratio) in enumerate(curve)
+        ]
         span = {"domain": [years[0], years[-1]], "nice": False, "zero": False}
         x = field_of("year", scale=span, axis={"format": "d", "title": None, "tickMinStep": 2, "grid": False})
         drawn = Curves(x, field_of("ratio", **log_axis(everything, NUMBER, "T_mem / T_net")), names, "name", clip=False)

@@ -13,6 +13,7 @@ from functools import cache
 from rankwise.blocks import Column, records_table
 from rankwise.machine.library import load_machine
 from rankwise.models import fft3d
+from rankwise.papers.claims import Tally
 from rankwise.records import Record, computed, key, record
 from rankwise.report.reproduction import Section
 
@@ -59,21 +60,17 @@ def _system(name: str, nodes: int) -> fft3d.System:
     )  # fmt: skip
 
 
-def _memory(reading: str, design: str) -> fft3d.Memory:
-    return fft3d.literal() if reading == fft3d.LITERAL else fft3d.effective(design)
-
-
 @cache
 def hopper(reading: str) -> tuple[tuple[int, fft3d.Terms], ...]:
     """The terms on 4096 nodes of Hopper, size by size."""
     system = _system("hopper", HOPPER_NODES)
-    return tuple((n, fft3d.predict(fft3d.Transform(n), system, _memory(reading, "cpu"))) for n in HOPPER_SIZES)
+    return tuple((n, fft3d.predict(fft3d.Transform(n), system, fft3d.memory_of(reading, "cpu"))) for n in HOPPER_SIZES)
 
 
 @cache
 def keeneland(reading: str) -> fft3d.Terms:
     """The terms of Figure 4's transform on the GPUs of 64 nodes: Eq. 1, 2, 3, 8 and 9."""
-    return fft3d.predict(fft3d.Transform(KEENELAND_N), _system("keeneland", KEENELAND_NODES), _memory(reading, "gpu"))
+    return fft3d.predict(fft3d.Transform(KEENELAND_N), _system("keeneland", KEENELAND_NODES), fft3d.memory_of(reading, "gpu"))
 
 
 @cache
@@ -81,7 +78,7 @@ def keeneland_cpu(reading: str) -> fft3d.Terms:
     """The same on the processors of these nodes."""
     gpu = _system("keeneland", KEENELAND_NODES)
     cpu = fft3d.System(KEENELAND_NODES, XEON_FLOP_PER_S, XEON_MEMORY_BYTES_PER_S, gpu.network, XEON_CACHE_BYTES)
-    return fft3d.predict(fft3d.Transform(KEENELAND_N), cpu, _memory(reading, "cpu"))
+    return fft3d.predict(fft3d.Transform(KEENELAND_N), cpu, fft3d.memory_of(reading, "cpu"))
 
 
 def shares(reading: str) -> dict[str, float]:
@@ -189,11 +186,11 @@ class Measured(Record):
 
 def verdict() -> str:
     """Say in a sentence whether the model predicted what was measured in 2012."""
-    rows = [one for one in statements() if one.literal_agrees is not None]
-    literal, effective = sum(bool(one.literal_agrees) for one in rows), sum(bool(one.effective_agrees) for one in rows)
+    literal, effective = (Tally(statements(), f"{reading}_agrees") for reading in ("literal", "effective"))
     return (
-        f"Of {len(rows)} things measured in 2012 that the equations say something of, the literal text gives {literal} and the "
-        f"effective reading {effective}; no time of Figures 2 and 3 is printed, so that no time can be held against them."
+        f"Of {len(literal.claims)} things measured in 2012 that the equations say something of, the literal text gives "
+        f"{literal.held} and the effective reading {effective.held}; "
+        "no time of Figures 2 and 3 is printed, so that no time can be held against them."
     )
 
 

@@ -112,11 +112,6 @@ PUBLISHED = (
 )  # fmt: skip
 
 
-def memory_of(reading: str, design: str) -> fft3d.Memory:
-    """The memory term of a reading for the ``cpu`` or ``gpu`` design."""
-    return fft3d.literal() if reading == fft3d.LITERAL else fft3d.effective(design)
-
-
 def bar(name: str, design: str, reading: str, processors: float, torus_constant: str = "printed") -> Bar:
     """Both times of a design of 2020 with so many processors, by Eq. 2 and Eq. 5."""
     trend, year = table1.TREND, table1.LAST_YEAR
@@ -130,7 +125,7 @@ def bar(name: str, design: str, reading: str, processors: float, torus_constant:
             "torus", link_bytes_per_s=trend["link_bandwidth"].at("both", year), torus_constant=torus_constant
         ),
     )
-    terms = fft3d.predict(fft3d.Transform(N), system, memory_of(reading, design))
+    terms = fft3d.predict(fft3d.Transform(N), system, fft3d.memory_of(reading, design))
     return Bar(name, processors, processors * peak, terms.memory_s, terms.network_s)
 
 
@@ -172,7 +167,7 @@ def figure6(reading: str) -> dict[str, list[tuple[int, float]]]:
         link = trend["link_bandwidth"].at("both", year)
         memory_s = fft3d.memory_time(
             transform, processors, trend["memory_bandwidth"].at("cpu", year), trend["cache"].at("cpu", year),
-            memory_of(reading, "cpu"),
+            fft3d.memory_of(reading, "cpu"),
         )  # fmt: skip
         for name in TOPOLOGIES:
             if name.endswith("ideal"):

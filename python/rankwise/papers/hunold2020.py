@@ -18,25 +18,23 @@ from rankwise.blocks import Column, Picture, Table, yes_or_no
 from rankwise.mapping import How, map_grid
 from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
+from rankwise.papers import cited, printed
 from rankwise.papers import hunold2020_times as measured
-from rankwise.papers import printed
 from rankwise.papers.claims import Tally
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
-from rankwise.papers.hunold2020_times import published_times
+from rankwise.papers.hunold2020_times import GRIDS, STENCILS, published_times
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, emphasised, field_of, rows
+from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, emphasised, field_of, rows, stop_of
 from rankwise.report.layers import by_name, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
 
 NODES = tuple(range(10, 32, 3))
 RANKS_PER_NODE = (*range(10, 32, 3), 32)
-STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 PAPERS_ALGORITHMS = ("hyperplane", "kd-tree", "stencil-strips", "nodecart")
 OURS = ("refined",)
 GENERAL = ("viem", "kahip", "scotch")
 SHOWN = ("blocked", *PAPERS_ALGORITHMS, *GENERAL, *OURS)
 COMPARED = SHOWN[1:]
-THROUGHPUT_GRIDS = {50: (50, 48), 100: (75, 64)}  # section VI-D, figures 6 and 7
 EFFORT_S = 0.01
 _WHISKER = 1.5  # at most so many interquartile ranges beyond the box, as Tukey drew them
 _MOST = 2.2  # of blocked, that is drawn; what lies beyond is counted at the edge
@@ -88,7 +86,7 @@ def instances() -> list[Instance]:
 
 def throughput_instances() -> list[Instance]:
     """The two grids of section VI-D with each of the three stencils."""
-    return [Instance(nodes, 48, grid, stencil) for nodes, grid in THROUGHPUT_GRIDS.items() for stencil in STENCILS]
+    return [Instance(nodes, 48, grid, stencil) for nodes, grid in GRIDS.items() for stencil in STENCILS]
 
 
 @cache
@@ -228,7 +226,7 @@ def claims(results: Sequence[Scored], large: Sequence[Scored]) -> list[Claim]:
                 and all(by_grid[nodes, component][mapper][1] > 2 for mapper in ("hyperplane", "nodecart", viem)),
                 pairs(nodes, component, COMPARED),
             )
-            for nodes in THROUGHPUT_GRIDS
+            for nodes in GRIDS
         ),
         Claim(
             "all-beat-nodecart-50", "VI-D",
@@ -324,8 +322,7 @@ def reproduce() -> Reproduction:
         ],
         figures=Figures(judged, list(boxes.values()), results, large, *measured.figures(times, seconds)),
         sources=[
-            "S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz, J. L. Traeff: Efficient Process-to-Node Mapping Algorithms for "
-            "Stencil Computations, IEEE CLUSTER 2020",
+            cited("hunold2020"),
             "Readings of its pseudo-code: docs/mapping.md. The public VieM, KaHIP 3 and Scotch 7.0.3, measured.",
         ],
         next_command="rankwise map --grid 50x48 --nodes 50 --ppn 48 --effort 1s",
@@ -400,49 +397,44 @@ def _score_table(large: Sequence[Scored]) -> Table[Any]:
 
 def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
     return reduction_picture({
-        f"{stencil}, {objective.replace('j', 'J')}": {
-            mapper: boxes[stencil, objective, mapper].reductions for mapper in COMPARED
-        }
+        f"{stencil}, {objective.replace('j', 'J')}": [boxes[stencil, objective, mapper] for mapper in COMPARED]
         for stencil in STENCILS
         for objective in ("j_sum", "j_max")
     })  # fmt: skip
 
 
-def reduction_picture(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
+def reduction_picture(panels: Mapping[str, Sequence[Distribution]]) -> Chart:
     """Draw one panel a title: for each mapper the distribution of its reductions, whiskers and outliers inside the axis."""
-    mappers = list(next(iter(panels.values())))
     drawn: list[Spec] = []
     stops: list[str] = []
-    for title, values in panels.items():
+    for title, distributed in panels.items():
+        mappers = [box.mapper for box in distributed]
         colour = SERIES[0] if "J_sum" in title else SERIES[1]
-        edge = min(_MOST, 1.05 * max(1.0, *(max(values[mapper]) for mapper in mappers)))
+        edge = min(_MOST, 1.05 * max(1.0, *(max(box.reductions) for box in distributed)))
         boxes, outliers = [], []
-        for mapper in mappers:
-            data = np.sort(np.asarray(values[mapper], float))
-            low, middle, high = np.quantile(data, (0.25, 0.5, 0.75))
+        for box in distributed:
+            data = np.sort(np.asarray(box.reductions))
+            low, high = box.quartiles
             reach = _WHISKER * (high - low)
             inside = data[(data >= low - reach) & (data <= high + reach)]
-            notch = 1.57 * (high - low) / np.sqrt(len(data))  # McGill, Tukey and Larsen 1978: 95 % of the median
             beyond = int((data > edge).sum())
             words = (
-                f"{title}, {mapper}: median {middle:.3f} ({middle - notch:.3f} to {middle + notch:.3f}), half of all from "
+                f"{title}, {box.mapper}: median {box.median:.3f} ({box.notch[0]:.3f} to {box.notch[1]:.3f}), half of all from "
                 f"{low:.3f} to {high:.3f}, {len(data)} instances from {data[0]:.3f} to {data[-1]:.3f}"
             )
             ends = {
-                "least": inside[0], "low": low, "notch_low": middle - notch, "middle": middle, "notch_high": middle + notch,
+                "least": inside[0], "low": low, "notch_low": box.notch[0], "middle": box.median, "notch_high": box.notch[1],
                 "high": high, "most": inside[-1],
             }  # fmt: skip
             boxes.append({
-                "mapper": mapper, **{name: min(float(end), edge) for name, end in ends.items()}, "stop": len(stops),
-                "tip": words,
+                "mapper": box.mapper, **{name: min(float(end), edge) for name, end in ends.items()}, **stop_of(stops, words),
                 "beyond": f"{beyond} beyond →" if beyond else "", "edge": edge,
             })  # fmt: skip
             outliers += [
-                {"mapper": mapper, "value": float(value)}
+                {"mapper": box.mapper, "value": float(value)}
                 for value in data[(data < inside[0]) | (data > inside[-1])]
                 if value <= edge
             ]
-            stops.append(words)
         y = by_name("mapper", mappers, labelLimit=110)
         x: Spec = {"scale": {"domain": [0, edge], "nice": False}, "title": "relative to blocked"}
 

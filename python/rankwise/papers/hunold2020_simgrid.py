@@ -8,7 +8,6 @@ carries (ASSUMED). The simulated times know nothing of the published ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,26 @@ from rankwise import _core
 from rankwise.blocks import Column, Picture, Table
 from rankwise.engines.platform import System
 from rankwise.engines.session import simulate_rows
-from rankwise.papers import DATA, printed
-from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, RANKS_PER_NODE, Line, fit_line, published_times
+from rankwise.papers import DATA, cited, printed
+from rankwise.papers.hunold2020_times import (
+    GRIDS,
+    MACHINES,
+    PUBLISHED,
+    RANKS_PER_NODE,
+    STENCILS,
+    Line,
+    fit_line,
+    published_times,
+)
 from rankwise.progress import tell
-from rankwise.report.chart import INK, Chart, Spec, field_of, series_scale
+from rankwise.records import Record, key, record
+from rankwise.report.chart import INK, Chart, Spec, field_of, series_scale, stop_of
 from rankwise.report.layers import layer, shapes, zoomed
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
 from rankwise.workloads.stencil import StencilCase, stencil_cases
 
-GRIDS = {50: (50, 48), 100: (75, 64)}
-STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 SIZES = tuple(2**power for power in range(6, 20))
 TOPOLOGY = {50: "fat-tree:32x2:2", 100: "fat-tree:32x4:2"}
 MAPPINGS = (*PUBLISHED, "refined", "random")
@@ -52,40 +59,35 @@ _AGREEMENT = (
 )
 
 
-@dataclass(frozen=True)
-class Simulated:
+@record
+class Simulated(Record):
     """The simulated time of one mapping of one instance at one size."""
 
-    nodes: int
-    stencil: str
-    message_bytes: int
-    mapping: str
-    time_s: float
+    nodes: int = key("nodes of the grid")
+    stencil: str = key("stencil of the exchange")
+    message_bytes: int = key("size of a message, as printed")
+    mapping: str = key("id of the mapping")
+    time_s: float = key("simulated time")
 
 
-@dataclass(frozen=True)
-class Compared:
+@record
+class Compared(Simulated):
     """One mapping of one instance at one printed size: speed-ups over blocked, simulated and published (by machine)."""
 
-    nodes: int
-    stencil: str
-    message_bytes: int
-    mapping: str
-    time_s: float
-    speedup: float
-    published: dict[str, float]
+    speedup: float = key("speed-up over blocked, simulated")
+    published: Mapping[str, float] = key("speed-up over blocked as published, by machine")
 
 
-@dataclass(frozen=True)
-class Agreement:
+@record
+class Agreement(Record):
     """Simulated against one machine's published speed-ups at one size, over both grids and all stencils."""
 
-    machine: str
-    message_bytes: int
-    rank_correlation: float
-    mean_absolute_error: float
-    median_absolute_error: float
-    speedups: int
+    machine: str = key("machine that the times were measured on")
+    message_bytes: int = key("size of a message")
+    rank_correlation: float = key("of the simulated order of the mappings with the published one")
+    mean_absolute_error: float = key("mean error of the simulated speed-ups")
+    median_absolute_error: float = key("median error of the simulated speed-ups")
+    speedups: int = key("speed-ups that the errors are of")
 
 
 def system() -> System:
@@ -102,7 +104,7 @@ def system() -> System:
 
 def simulated(
     folder: Path, nodes: Sequence[int] = (50, 100), sizes: Sequence[int] = SIZES, jobs: int | None = None
-) -> list[Row]:
+) -> list[Simulated]:
     """Simulate all mappings, stencils and sizes on the grids of so many nodes; what ``folder`` has is not done again."""
     rows: list[Row] = []
     for count in nodes:
@@ -113,26 +115,23 @@ def simulated(
         ]
         machine = system()
         rows += simulate_rows(machine, cases, TOPOLOGY[count], None, machine.placement(RANKS_PER_NODE), folder, jobs)
-    return rows
+    return times_of(rows)
 
 
-def compared(rows: Sequence[Row], word_bytes: int = 1) -> list[Compared]:
+def times_of(rows: Sequence[Row]) -> list[Simulated]:
+    """Return the times of simulated cases."""
+    return [
+        Simulated(case.ranks // RANKS_PER_NODE, case.stencil, case.message_bytes, case.mapping, row.time_s)
+        for row in rows
+        if isinstance(case := row.case, StencilCase)
+    ]
+
+
+def compare(times: Sequence[Simulated], word_bytes: int = 1) -> list[Compared]:
     """Set each simulated speed-up over blocked beside the published ones.
 
     With ``word_bytes`` the printed sizes are read as words of so many bytes.
     """
-    cases = [row.case for row in rows if isinstance(row.case, StencilCase)]
-    return compare(
-        [
-            Simulated(case.ranks // RANKS_PER_NODE, case.stencil, case.message_bytes, case.mapping, row.time_s)
-            for case, row in zip(cases, rows, strict=True)
-        ],
-        word_bytes,
-    )
-
-
-def compare(times: Sequence[Simulated], word_bytes: int = 1) -> list[Compared]:
-    """Likewise, of times as they are kept."""
     printed = {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in published_times()}
     own = {(t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in times}
     found = []
@@ -189,15 +188,11 @@ def kept() -> list[Simulated]:
     ]
 
 
-def keep(rows: Sequence[Row], path: Path = KEPT) -> None:
+def keep(times: Sequence[Simulated], path: Path = KEPT) -> None:
     """Write simulated times as the package keeps them."""
-    cases = [(row.case, row.time_s) for row in rows if isinstance(row.case, StencilCase)]
-    lines = sorted(
-        (c.ranks // RANKS_PER_NODE, STENCILS.index(c.stencil), c.message_bytes, MAPPINGS.index(c.mapping), time_s)
-        for c, time_s in cases
-    )
+    ordered = sorted(times, key=lambda t: (t.nodes, STENCILS.index(t.stencil), t.message_bytes, MAPPINGS.index(t.mapping)))
     text = f"# made by: {COMMAND}\nnodes,stencil,message_bytes,mapping,time_s\n"
-    text += "".join(f"{n},{STENCILS[s]},{size},{MAPPINGS[m]},{time_s:.6g}\n" for n, s, size, m, time_s in lines)
+    text += "".join(f"{t.nodes},{t.stencil},{t.message_bytes},{t.mapping},{t.time_s:.6g}\n" for t in ordered)
     path.write_text(text, encoding="utf-8")
 
 
@@ -211,7 +206,7 @@ def kept_section() -> Section:
     times = kept()
     rows = compare(times)
     agreed = agreements(rows)
-    large = [a for a in agreed if a.message_bytes >= 4096] or agreed
+    large = _large(agreed)
     by_grid = ", ".join(
         f"N = {n}: {sum(t.nodes == n for t in times)} of {len(STENCILS) * len(SIZES) * len(MAPPINGS)}" for n in GRIDS
     )
@@ -229,12 +224,17 @@ def kept_section() -> Section:
     )
 
 
-def reproduce_simulated(folder: Path) -> Reproduction:
+def reproduce(folder: Path) -> Reproduction:
     """Simulate everything (more than an hour on two cores, resumed from ``folder``) and set it beside the paper."""
     tell(f"simulating up to 4800 ranks: more than an hour on two cores, what is done stays in {folder} and is not done again")
-    rows = simulated(folder)
-    keep(rows, folder / KEPT.name)
-    return reproduction(compared(rows), compared(rows, _WORD_BYTES))
+    times = simulated(folder)
+    keep(times, folder / KEPT.name)
+    return reproduction(compare(times), compare(times, _WORD_BYTES))
+
+
+def _large(agreed: Sequence[Agreement]) -> Sequence[Agreement]:
+    """Those of 4 KiB or more, if there are any."""
+    return [a for a in agreed if a.message_bytes >= 4096] or agreed
 
 
 def _mean_error(agreed: Sequence[Agreement]) -> float:
@@ -248,7 +248,7 @@ def reproduction(rows: Sequence[Compared], as_words: Sequence[Compared]) -> Repr
     explained, s_per_byte = [line.explained for line in lines], [line.s_per_byte for line in lines]
     agreed = agreements(rows)
     of_bytes, of_words = _mean_error(agreed), _mean_error(agreements(as_words))
-    large = [a for a in agreed if a.message_bytes >= 4096] or agreed
+    large = _large(agreed)
     answer = [
         f"time = a + b J_max bytes explains {min(explained):.0%} to {max(explained):.0%} of "
         "the variance of the logarithm of the published times, a line a machine.",
@@ -289,13 +289,10 @@ def reproduction(rows: Sequence[Compared], as_words: Sequence[Compared]) -> Repr
             "engine": "simgrid",
             "assumed": ASSUMED,
             "lines": lines,
-            "agreement": [vars(a) for a in agreed],
-            "rows": [vars(row) for row in rows],
+            "agreement": agreed,
+            "rows": rows,
         },
-        sources=(
-            "S. Hunold, K. von Kirchbach, M. Lehr, C. Schulz, J. L. Traeff: Efficient Process-to-Node Mapping Algorithms for "
-            "Stencil Computations, IEEE CLUSTER 2020, Tables II to VII.",
-        ),
+        sources=(f"{cited('hunold2020')}, Tables II to VII.",),
         next_command="rankwise simulate stencil --machine hopper --grid 16x16 --nodes 16 --ppn 16",
     )  # fmt: skip
 
@@ -395,9 +392,8 @@ def speedup_picture(pairs: Mapping[str, Mapping[str, Sequence[tuple[float, float
                 words = f"{machine}, {mapping}: simulated {ours:.2f}, published {theirs:.2f} times as fast as blocked"
                 data.append({
                     "mapping": mapping, "ours": min(max(ours, low), high), "theirs": min(max(theirs, low), high),
-                    "stop": len(stops), "tip": words,
+                    **stop_of(stops, words),
                 })  # fmt: skip
-                stops.append(words)
         scale = {"type": "log", "domain": [low * 0.95, high * 1.05], "nice": False}
         both = {
             name: field_of(value, scale=scale, axis={"values": ticks, "title": title, "format": "~g"})

@@ -26,6 +26,8 @@ from rankwise.units import format_size, format_time
 
 PUBLISHED = ("blocked", "hyperplane", "kd-tree", "stencil-strips", "nodecart")
 RANKS_PER_NODE = 48
+GRIDS = {50: (50, 48), 100: (75, 64)}  # section VI-D, figures 6 and 7: by number of nodes
+STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 MACHINES = ("VSC4", "SuperMUC-NG", "JUWELS")
 TABLES = {("VSC4", 50): "II", ("VSC4", 100): "III", ("SuperMUC-NG", 50): "IV", ("SuperMUC-NG", 100): "V", ("JUWELS", 50): "VI",
           ("JUWELS", 100): "VII"}  # fmt: skip
@@ -179,7 +181,9 @@ def instantiation(repetitions: int = _REPETITIONS) -> dict[str, list[float]]:
     seconds: dict[str, list[float]] = {name: [] for name in INSTANTIATED}
     for _ in range(repetitions):
         for name in INSTANTIATED:
-            mapped = map_grid((75, 64), [RANKS_PER_NODE] * 100, "nearest-neighbor", algorithms=[name], how=How(keep_maps=False))
+            mapped = map_grid(
+                GRIDS[100], [RANKS_PER_NODE] * 100, "nearest-neighbor", algorithms=[name], how=How(keep_maps=False)
+            )
             seconds[name].append(mapped.results[0].seconds)
     return {name: _without_outliers(values) for name, values in seconds.items()}
 

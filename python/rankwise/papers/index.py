@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rankwise.papers.claims import Tally
+
 REPRODUCED, DIFFERS, CANNOT, ELSEWHERE = "reproduced", "differs", "cannot be done", "done here"
 Record = Mapping[str, Any]
 Result = Callable[[Record], tuple[str, str]]  # the result in words, and the verdict with its reason
@@ -74,12 +76,15 @@ def _werner_traffic(record: Record) -> tuple[str, str]:
     )
 
 
+def _held(claims: list[Record], words: str, why: Callable[[Record], str]) -> tuple[str, str]:
+    tally = Tally(claims)
+    return f"{tally} {words}", _if(not tally.wrong, "; ".join(map(why, tally.wrong)))
+
+
 def _remarks(*starts: str) -> Result:
     def result(record: Record) -> tuple[str, str]:
         found = [r for r in record["remarks"] if any(start in r["says"] for start in starts)]
-        wrong = [r for r in found if not r["holds"]]
-        told = f"{len(found) - len(wrong)} of {len(found)} remarks on it hold"
-        return told, _if(not wrong, "; ".join(f"'{r['says']}', but {r['figures']}" for r in wrong))
+        return _held(found, "remarks on it hold", lambda r: f"'{r['says']}', but {r['figures']}")
 
     return result
 
@@ -91,11 +96,8 @@ def _wagner_fit(record: Record) -> tuple[str, str]:
 
 def _claims(*keys: str) -> Result:
     def result(record: Record) -> tuple[str, str]:
-        found = [claim for claim in record["claims"] if any(claim["key"].endswith(key) or key in claim["key"] for key in keys)]
-        wrong = [claim for claim in found if not claim["holds"]]
-        return f"{len(found) - len(wrong)} of {len(found)} sentences on it hold", _if(
-            not wrong, "; ".join(f"{claim['says']} Here {claim['numbers']}" for claim in wrong)
-        )
+        found = [claim for claim in record["claims"] if any(key in claim["key"] for key in keys)]
+        return _held(found, "sentences on it hold", lambda claim: f"{claim['says']} Here {claim['numbers']}")
 
     return result
 
@@ -103,16 +105,11 @@ def _claims(*keys: str) -> Result:
 def _law(machine: str) -> Result:
     def result(record: Record) -> tuple[str, str]:
         line = next(line for line in record["lines"] if line["machine"] == machine)
-        told = [one for one in record["speedups_said"] if one["machine"] == machine]
-        wrong = [one for one in told if not one["holds"]]
-        words = (
-            f"published beside a + b J_max: {line['explained_log_variance']:.0%} of the variance; {len(told) - len(wrong)} of "
-            f"{len(told)} sentences on speed-ups hold"
-        )
-        why = "; ".join(
-            f"'up to {one['says']:g}' ({one['stencil']}, N = {one['nodes']}), printed {one['largest']:.1f}" for one in wrong
-        )
-        return words, _if(not wrong, why)
+        words, verdict = _held(
+            [one for one in record["speedups_said"] if one["machine"] == machine], "sentences on speed-ups hold",
+            lambda one: f"'up to {one['says']:g}' ({one['stencil']}, N = {one['nodes']}), printed {one['largest']:.1f}",
+        )  # fmt: skip
+        return f"published beside a + b J_max: {line['explained_log_variance']:.0%} of the variance; {words}", verdict
 
     return result
 
@@ -127,20 +124,16 @@ def _simulated(record: Record) -> tuple[str, str]:
 def _prediction(number: int) -> Result:
     def result(record: Record) -> tuple[str, str]:
         rows = record["predictions"][number - 1]["figures"]
-        literal, effective = (
-            sum(bool(row[f"{name}_within_5_percent"]) for row in rows) for name in ("literal", "paper_effective")
-        )
-        words = (
-            f"{literal} of {len(rows)} figures within 5 % by the text, {effective} by the memory term that the figures imply"
-        )
-        return words, _if(literal == len(rows), "the text and its figures contradict each other")
+        literal, effective = (Tally(rows, f"{name}_within_5_percent") for name in ("literal", "paper_effective"))
+        words = f"{literal} figures within 5 % by the text, {effective.held} by the memory term that the figures imply"
+        return words, _if(not literal.wrong, "the text and its figures contradict each other")
 
     return result
 
 
 def _figure6(record: Record) -> tuple[str, str]:
-    agree = [row["trend_agrees"] for row in record["figure6_statements"]]
-    return f"{sum(agree)} of {len(agree)} trends as the text says", _if(all(agree), "trends")
+    trends = Tally(record["figure6_statements"], "trend_agrees")
+    return f"{trends} trends as the text says", _if(not trends.wrong, "trends")
 
 
 def _table1(record: Record) -> tuple[str, str]:
@@ -167,10 +160,9 @@ def _stacked(record: Record) -> tuple[str, str]:
 
 
 def _measured(record: Record) -> tuple[str, str]:
-    told = [one for one in record["measured"]["statements"] if one["literal_agrees"] is not None]
-    agree = sum(bool(one["literal_agrees"]) for one in told)
-    words = f"{agree} of {len(told)} things that are said of them follow from the equations; the times are printed nowhere"
-    return words, _if(agree == len(told), "the rest does not follow from the equations")
+    told = Tally(record["measured"]["statements"], "literal_agrees")
+    words = f"{told} things that are said of them follow from the equations; the times are printed nowhere"
+    return words, _if(not told.wrong, "the rest does not follow from the equations")
 
 
 def items() -> list[Item]:

@@ -7,7 +7,7 @@ rules of ``wagner2024_effects``, not taken from the text. Profiles of repeated `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -439,57 +439,45 @@ def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
 def latency_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
     """Draw latency against size, one series a placement, with the piecewise model behind it."""
     sizes = SizeAxis.of(int(size) for one in fitted for size in one.series.sizes)
-    data: list[Spec] = []
-    lines: list[Spec] = []
-    for one in fitted:
-        series = one.series
-        low = np.maximum(series.latency_s - series.latency_sigma_s, series.latency_s / 10)
-        for size, time_s, least, sigma in zip(series.sizes, series.latency_s, low, series.latency_sigma_s, strict=True):
-            data.append({
-                "series": one.words, "size": int(size), "value": float(time_s), "low": float(least),
-                "high": float(time_s + sigma),
-                "said": f"{format_time(float(time_s))} ± {format_time(float(sigma))}",
-            })  # fmt: skip
-        grid = np.unique(np.geomspace(sizes.first, sizes.last, 120).astype(np.int64))
-        lines += [
-            {"series": one.words, "place": sizes.place(int(size)), "value": one.pieces.time_s(int(size))} for size in grid
-        ]
-    words = "Both axes are logarithmic. " + " ".join(
+    data = [row for one in fitted for row in _drawn(one, one.series.latency_s, one.series.latency_sigma_s, format_time)]
+    grid = np.unique(np.geomspace(sizes.first, sizes.last, 120).astype(np.int64))
+    lines = [
+        {"series": one.words, "place": sizes.place(int(size)), "value": one.pieces.time_s(int(size))}
+        for one in fitted
+        for size in grid
+    ]
+    words = " ".join(
         f"Between {one.words}: {format_time(float(one.series.latency_s[0]))} for the smallest message, "
         f"{format_time(float(one.series.latency_s[-1]))} for the largest."
         for one in fitted
     )
-    names = [one.words for one in fitted]
-    return _against_size(
-        f"{prefix}latency", "Latency by placement", words, (names, sizes, data, lines), (TIME, "latency of one message")
-    )
+    return _against_size(f"{prefix}latency", words, sizes, data, lines, (TIME, "latency of one message"))
 
 
 def bandwidth_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
     """Draw bandwidth against size, one series a placement."""
-    known = [(one, one.series.has_bandwidth) for one in fitted]
-    sizes = SizeAxis.of(int(size) for one, here in known for size in one.series.sizes[here])
-    data: list[Spec] = []
-    for one, here in known:
-        series = one.series
-        for size, rate, sigma in zip(series.sizes[here], series.bandwidth[here], series.bandwidth_sigma[here], strict=True):
-            data.append({
-                "series": one.words, "size": int(size), "value": float(rate), "low": float(max(rate - sigma, rate / 10)),
-                "high": float(rate + sigma), "said": f"{format_bandwidth(float(rate))} ± {format_bandwidth(float(sigma))}",
-            })  # fmt: skip
+    data = [row for one in fitted for row in _drawn(one, one.series.bandwidth, one.series.bandwidth_sigma, format_bandwidth)]
+    sizes = SizeAxis.of(row["size"] for row in data)
     lines = [{"series": row["series"], "place": sizes.place(row["size"]), "value": row["value"]} for row in data]
-    words = "Both axes are logarithmic. " + " ".join(
-        f"Between {one.words}: at most {format_bandwidth(float(np.max(one.series.bandwidth[here])))}." for one, here in known
+    words = " ".join(
+        f"Between {one.words}: at most {format_bandwidth(float(np.nanmax(one.series.bandwidth)))}." for one in fitted
     )
-    names = [one.words for one in fitted]
-    axis = (RATE, "bandwidth, 64 messages in flight")
-    return _against_size(f"{prefix}bandwidth", "Bandwidth by placement", words, (names, sizes, data, lines), axis)
+    return _against_size(f"{prefix}bandwidth", words, sizes, data, lines, (RATE, "bandwidth, 64 messages in flight"))
 
 
-def _against_size(
-    name: str, title: str, words: str, drawn: tuple[Sequence[str], SizeAxis, list[Spec], list[Spec]], axis: tuple[str, str]
-) -> Chart:
-    names, sizes, data, lines = drawn
+def _drawn(fitted: Fitted, values: Array, sigmas: Array, write: Callable[[float], str]) -> list[Spec]:
+    """Return the points of a placement, those that there are, with one standard deviation."""
+    return [
+        {
+            "series": fitted.words, "size": size, "value": value, "low": max(value - sigma, value / 10), "high": value + sigma,
+            "said": f"{write(value)} ± {write(sigma)}",
+        }
+        for size, value, sigma in zip(fitted.series.sizes.tolist(), values.tolist(), sigmas.tolist(), strict=True)
+        if not np.isnan(value)
+    ]  # fmt: skip
+
+
+def _against_size(name: str, words: str, sizes: SizeAxis, data: list[Spec], lines: list[Spec], axis: tuple[str, str]) -> Chart:
     order = sorted({row["size"] for row in data})
     stops = [
         f"At {format_size(size)}: " + " | ".join(f"{row['series']} {row['said']}" for row in data if row["size"] == size)
@@ -500,7 +488,7 @@ def _against_size(
         row["tip"] = f"{row['series']}, {format_size(row['size'])}: {row['said']}"
     label, quantity = axis
     y = field_of("value", **log_axis([end for row in data for end in (row["low"], row["high"])], label, quantity))
-    curves = Curves(sizes.encoding(), y, names)
+    curves = Curves(sizes.encoding(), y, list(dict.fromkeys(row["series"] for row in data)))
     layers = [
         *zoomed([curves.line(1.3, lines)]),
         curves.intervals(),
@@ -510,4 +498,5 @@ def _against_size(
         *sizes.break_marks(),
     ]
     panel: Spec = {"height": 260, "data": rows(data), "layer": layers}
-    return Chart(name, title, words, [panel], stops, legend_px=240)
+    title = f"{name.rpartition('-')[2].capitalize()} by placement"
+    return Chart(name, title, f"Both axes are logarithmic. {words}", [panel], stops, legend_px=240)

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from rankwise.blocks import Column, Picture, Table
+from rankwise.papers import cited
 from rankwise.papers import werner2023_tradeoff as tradeoff
-from rankwise.papers.werner2023_study import RANKS, Judged, PingPong, Published, Study, ping_pong_profile, published_rows
+from rankwise.papers.werner2023_study import RANKS, Judged, PingPong, Published, Study, ns, ping_pong_profile, published_rows
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import INK, RULE, Chart, Spec, emphasised, field_of, rows, series_scale
+from rankwise.report.chart import INK, RULE, Chart, Spec, emphasised, field_of, rows, series_scale, stop_of
 from rankwise.report.layers import Curves, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_percent, format_size
@@ -84,9 +85,8 @@ def reproduce() -> Reproduction:
         sections=(_models_section(study), tradeoff.section(study.duels), raw_section(study), _tables_section(study)),
         figures=Figures(study),
         sources=(
-            "T. Werner, C. Päßler, I. Kabadshow, M. Werner: Analytical Model of Communication Algorithm for Simulations "
-            "with Range-Limited Interactions, 2023. Table 1 is the ping-pong between nodes of JURECA, Tables 2 to 6 the "
-            "1-D Shift with synchronous sends on 64 nodes; all other figures on this page are computed from them.",
+            f"{cited('werner2023')}. Table 1 is the ping-pong between nodes of JURECA, Tables 2 to 6 the 1-D Shift with "
+            "synchronous sends on 64 nodes; all other figures on this page are computed from them.",
         ),
         next_command="rankwise measure -o machine.json   # the same for your machine",
     )
@@ -197,32 +197,28 @@ def _models_table(study: Study) -> Table[Any]:
     )  # fmt: skip
 
 
-def _ns(time_s: float) -> str:
-    return f"{1e9 * time_s:,.0f}"
-
-
 _TABLE_1: Sequence[Column[PingPong]] = (
     Column("load", "message_bytes", format_size),
-    Column("latency, ns", "latency_s", _ns),
-    Column("sigma, ns", "sigma_s", _ns),
+    Column("latency, ns", "latency_s", ns),
+    Column("sigma, ns", "sigma_s", ns),
     Column("beta, ns/B", "beta_s_per_byte", lambda beta: f"{1e9 * beta:.3f}"),
 )
 
 
 _TIMED: Sequence[Column[Timed]] = (
     Column("k", "row.cutoff", key="k"),
-    Column("measured", "row.measured_s", _ns, "measured_s"),
-    Column("sigma", "row.sigma_s", _ns, "measured_sigma_s"),
-    Column("published", "row.predicted_s", _ns, "published_prediction_s"),
+    Column("measured", "row.measured_s", ns, "measured_s"),
+    Column("sigma", "row.sigma_s", ns, "measured_sigma_s"),
+    Column("published", "row.predicted_s", ns, "published_prediction_s"),
     Column("error", lambda timed: timed.error(timed.row.predicted_s), format_percent),
-    Column("ours", "ours_s", _ns, "our_prediction_s"),
+    Column("ours", "ours_s", ns, "our_prediction_s"),
     Column(
         "− published", lambda timed: timed.ours_s - timed.row.predicted_s, lambda time_s: f"{1e9 * time_s:+.0f}",
         "ours_minus_published_s",
     ),
-    Column("hockney", "hockney_s", _ns, "hockney_prediction_s"),
+    Column("hockney", "hockney_s", ns, "hockney_prediction_s"),
     Column("error", lambda timed: timed.error(timed.hockney_s), format_percent),
-    Column("max-rate", "max_rate_s", _ns, "max_rate_prediction_s"),
+    Column("max-rate", "max_rate_s", ns, "max_rate_prediction_s"),
     Column("error", lambda timed: timed.error(timed.max_rate_s), format_percent),
 )  # fmt: skip
 
@@ -319,8 +315,8 @@ def _raw_table(study: Study) -> Table[Any]:
 
     columns: Sequence[Column[Mapping[str, Any]]] = (
         Column("block", "message_bytes", format_size),
-        Column("T(m) of Table 1", "ping_pong_s", lambda time_s: f"{_ns(time_s)} ns"),
-        Column("a message in the Shift", "in_shift_s", lambda time_s: f"{_ns(time_s)} ns"),
+        Column("T(m) of Table 1", "ping_pong_s", lambda time_s: f"{ns(time_s)} ns"),
+        Column("a message in the Shift", "in_shift_s", lambda time_s: f"{ns(time_s)} ns"),
         Column("ratio", "ratio", "{:.2f}".format),
         Column("sigma / mean", share, _percent, "sigma_over_mean_median"),
         Column(
@@ -357,10 +353,9 @@ def errors_picture(study: Study) -> Chart:
                 + ", ".join(f"{name} {errors[name][i]:+.1f} %" for name in names)
                 + f"; one standard deviation of the measurement is {deviation[i]:.1f} %"
             )
-            shared = {"k": k, "stop": len(stops), "tip": words}
+            shared = {"k": k, **stop_of(stops, words)}
             bars.append({**shared, "low": -_shown(deviation[i]), "high": _shown(deviation[i])})
             data += [{**shared, "model": name, "error": _shown(errors[name][i])} for name in names]
-            stops.append(words)
         x = field_of("k", "ordinal", axis={"labelAngle": 0, "title": "cutoff k", "labelOverlap": "parity"})
         scale: Spec = {"scale": {"domain": [-_SHOWN, _SHOWN]}, "axis": {"title": "predicted / measured − 1, %", "tickCount": 5}}
         drawn = Curves(x, field_of("error", **scale), names, "model", clip=False)

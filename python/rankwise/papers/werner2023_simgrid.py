@@ -14,7 +14,8 @@ import numpy as np
 from rankwise.blocks import Column, Table
 from rankwise.engines.platform import system_of_profile
 from rankwise.engines.session import predict_rows, simulate_rows
-from rankwise.papers.werner2023_study import Published, ping_pong_profile, published_rows
+from rankwise.papers import cited
+from rankwise.papers.werner2023_study import Published, ns, ping_pong_profile, published_rows
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
@@ -27,7 +28,7 @@ MODES = names().modes
 Times = Mapping[tuple[str, int, int], float]  # of each mode, size and cutoff, in seconds
 
 
-def reproduce_simulated(folder: Path) -> Reproduction:
+def reproduce(folder: Path) -> Reproduction:
     """Simulate all rows in every mode (a few minutes; what ``folder`` has is not done again)."""
     rows = published_rows()
     cutoffs, sizes = sorted({row.cutoff for row in rows}), sorted({row.message_bytes for row in rows})
@@ -89,20 +90,13 @@ def reproduction(rows: Sequence[Published], simulated: Times, predicted: Times) 
                 for row in rows
             ],
         },
-        sources=(
-            "T. Werner, C. Päßler, I. Kabadshow, M. Werner: Analytical Model of Communication Algorithm for Simulations with "
-            "Range-Limited Interactions, 2023, Tables 1 to 6; simulated by SimGrid's SMPI.",
-        ),
+        sources=(f"{cited('werner2023')}, Tables 1 to 6; simulated by SimGrid's SMPI.",),
         next_command="rankwise simulate exchange --profile machine.json --cutoff 1:4",
     )
 
 
 def _apart(simulated: Times, predicted: Times, mode: str) -> float:
     return float(np.mean([abs(time_s / predicted[key] - 1) for key, time_s in simulated.items() if key[0] == mode]))
-
-
-def _ns(time_s: float) -> str:
-    return f"{1e9 * time_s:,.0f}"
 
 
 def _ssend_table(rows: Sequence[Published], simulated: Times) -> Table[Published]:
@@ -112,10 +106,10 @@ def _ssend_table(rows: Sequence[Published], simulated: Times) -> Table[Published
     columns: Sequence[Column[Published]] = (
         Column("size", "message_bytes", format_size),
         Column("k", "cutoff", key="k"),
-        Column("measured", "measured_s", _ns),
-        Column("predicted", "predicted_s", _ns, "published_prediction_s"),
+        Column("measured", "measured_s", ns),
+        Column("predicted", "predicted_s", ns, "published_prediction_s"),
         Column("error", lambda row: row.predicted_s / row.measured_s - 1, "{:+.1%}".format),
-        Column("simulated", ours_s, _ns, "simulated_s"),
+        Column("simulated", ours_s, ns, "simulated_s"),
         Column("error", lambda row: ours_s(row) / row.measured_s - 1, "{:+.1%}".format),
     )
     caption = "Synchronous sends: measured, predicted as published, simulated; times in ns."

@@ -73,6 +73,11 @@ class Judged(Record):
     )
 
 
+def ns(time_s: float) -> str:
+    """Write a time in ns, as the paper does."""
+    return f"{1e9 * time_s:,.0f}"
+
+
 def published_rows() -> list[Published]:
     """Return Tables 2 to 6 in the order of message size and cutoff."""
     rows = [

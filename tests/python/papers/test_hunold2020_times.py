@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankwise.papers.hunold2020_simgrid import GRIDS, STENCILS, agreements, compared, reproduction
+from rankwise.papers.hunold2020_simgrid import GRIDS, STENCILS, agreements, compare, reproduction, times_of
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, PublishedTime, fit_line, our_scores, published_times
 from rankwise.report.reproduction import render
 from rankwise.workloads.base import Row
@@ -66,14 +66,14 @@ def _rows(machine: str) -> list[Row]:
 
 
 def test_a_machine_agrees_with_itself_and_the_page_says_so() -> None:
-    table = compared(_rows("JUWELS"))
+    table = compare(times_of(_rows("JUWELS")))
     own = [a for a in agreements(table) if a.machine == "JUWELS"]
     assert own and all(a.mean_absolute_error == pytest.approx(0.0) for a in own)
     assert all(a.rank_correlation == pytest.approx(1.0) for a in own)
     other = [a for a in agreements(table) if a.machine == "VSC4"]
     assert any(a.mean_absolute_error > 0.05 for a in other)
     # The same times are off where the printed sizes are read as words: what was 512 B is then 64.
-    as_words = compared(_rows("JUWELS"), 8)
+    as_words = compare(times_of(_rows("JUWELS")), 8)
     assert min(row.message_bytes for row in as_words if row.published) == 64
     page = reproduction(table, as_words)
     assert "do not bear that out" in page.answer[2]

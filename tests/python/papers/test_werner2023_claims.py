@@ -9,7 +9,7 @@ import pytest
 from rankwise.machine.profile import Link
 from rankwise.papers import werner2023_tradeoff as tradeoff
 from rankwise.papers.werner2023 import raw_section
-from rankwise.papers.werner2023_here import reproduction
+from rankwise.papers.werner2023_run import reproduction
 from rankwise.papers.werner2023_study import Study, ping_pong_profile, published_rows
 from rankwise.workloads.base import Row, Span
 from rankwise.workloads.exchange import Asked, make_cases

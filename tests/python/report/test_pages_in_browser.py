@@ -24,7 +24,7 @@ from rankwise.health.changes import Change
 from rankwise.health.judge import Rules, judge
 from rankwise.machine.trust import Trust
 from rankwise.papers import PAPERS
-from rankwise.papers.hunold2020 import reduction_picture
+from rankwise.papers.hunold2020 import Distribution, reduction_picture
 from rankwise.papers.hunold2020_simgrid import speedup_picture
 from rankwise.report import advice_page, before_after, health_page, reproduction
 from rankwise.report.document import plain_page
@@ -84,7 +84,7 @@ def _health() -> str:
 
 def _paper(name: str) -> Callable[[], str]:
     (paper,) = (paper for paper in PAPERS if paper.name == name)
-    return lambda: reproduction.render(paper.reproduce(()))
+    return lambda: reproduction.render(paper.reproduce())
 
 
 def _matrix() -> str:
@@ -117,7 +117,10 @@ def _before_after() -> str:
 def _hunold() -> str:
     """Return a page like that of hunold2020, whose own figures take half a minute: boxes, whiskers and outliers."""
     draw = random.Random(1)
-    values = {name: [draw.lognormvariate(-0.3, 0.4) for _ in range(50)] for name in ("nodecart", "refined")}
+    values = [
+        Distribution.of("component", "j_sum", name, [draw.lognormvariate(-0.3, 0.4) for _ in range(50)])
+        for name in ("nodecart", "refined")
+    ]
     boxes = Picture(
         "figure8", "reductions", lambda: reduction_picture({"component, J_sum": values, "component, J_max": values})
     )

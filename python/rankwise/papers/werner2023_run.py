@@ -28,7 +28,7 @@ STATISTICS = ("mean", "smallest-20")
 Times = Mapping[tuple[int, int], float]
 
 
-def reproduce_here(folder: Path) -> Reproduction:
+def reproduce(folder: Path) -> Reproduction:
     """Measure the ping-pong and the Shift on this machine (about a minute), and set one against the other.
 
     ``folder`` keeps profile and samples. Raises RankwiseError and its kinds.
