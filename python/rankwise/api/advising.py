@@ -90,7 +90,7 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
     above = given.above(names, on)
     asked = ("nodes", "ppn", "node_sizes", "hosts", "levels", "topology", "profile")
     told = {name.replace("_", "-"): value for name in asked if (value := getattr(target, name)) is not None}
-    poor = known is not None and _is_poor(known)
+    poor = known is not None and known.trust.level == "poor"
     question = Question(sizes, names, on, Search(levels=given.inner, above=above), told, poor, seats_of(above, on))
     return Advised(advised(evidence, question), names, path, known, code)
 
@@ -105,10 +105,6 @@ def _observed(what: list[str], output: Path) -> tuple[int, Path | None]:
     if record is None:
         return exit_code_of(code, record), None
     return exit_code_of(code, record), output
-
-
-def _is_poor(profile: Profile) -> bool:
-    return profile.trust is not None and profile.trust.level == "poor"
 
 
 def _lines(advice: Advice, path: Path) -> list[str]:

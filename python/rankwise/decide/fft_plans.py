@@ -12,7 +12,7 @@ from rankwise.decide.ranking import Ranking
 from rankwise.engines.fft_lengths import is_of_here, this_machine
 from rankwise.engines.placement import Placement
 from rankwise.engines.under_way import under_way
-from rankwise.errors import RankwiseError
+from rankwise.launch import result_of
 from rankwise.machine.profile import Profile
 from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row, Span
@@ -55,11 +55,9 @@ def _choice(profile: Profile, case: FftCase, grid: tuple[int, int]) -> Mapping[s
             "--planning", case.planning, "--batch", str(case.batch), "--profile", str(path),
         ]
         # fmt: on
-        for record in here.stream(here.start(replace(case, grid=(case.ranks, 1))), arguments):
-            if record["record"] == "choice":
-                progress.advance()
-                return record
-    raise RankwiseError("a kernel ended without a result: see 'rankwise doctor'")
+        record = result_of(here.stream(here.start(replace(case, grid=(case.ranks, 1))), arguments), "choice")
+        progress.advance()
+        return record
 
 
 def _case(case: FftCase, one: Mapping[str, Any]) -> FftCase:

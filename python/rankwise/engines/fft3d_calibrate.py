@@ -8,14 +8,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rankwise.engines.run import Here, Runner
 from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.launch import Mpi, stream_kernel
+from rankwise.launch import Mpi, result_of, stream_kernel
 from rankwise.launch.process import Child
 from rankwise.machine.fft_rates import CountedA, FftRates, RankRates, RatePoint
 from rankwise.machine.profile import open_profile
@@ -113,14 +112,7 @@ def _triad(mpi: Mpi, cpus: Sequence[int], ranks: int) -> float:
         arguments += ["--cpus", ",".join(map(str, cpus[:ranks]))]
     doing = f"measuring the memory with {ranks} ranks"
     records = list(stream_kernel(mpi, arguments, ranks, ranks > len(cpus), doing))
-    return float(np.median(_only(records)["bytes_per_s"]))
-
-
-def _only(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    for record in records:
-        if record["record"] == "samples":
-            return record
-    raise RankwiseError("a kernel ended without a result: see 'rankwise doctor'")
+    return float(np.median(result_of(records)["bytes_per_s"]))
 
 
 def _count_all(mpi: Mpi, library: str, progress: Meter) -> Iterator[CountedA]:

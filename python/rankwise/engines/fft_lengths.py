@@ -26,8 +26,8 @@ from rankwise.distributions import t_quantile
 from rankwise.engines.placement import Placement
 from rankwise.engines.run import Here
 from rankwise.engines.under_way import under_way
-from rankwise.errors import RankwiseError
 from rankwise.files import write_whole
+from rankwise.launch import result_of
 from rankwise.launch.knowledge import knowledge_folder, wisdom_arguments
 from rankwise.machine.profile import Profile
 from rankwise.measure.samples import now
@@ -264,13 +264,8 @@ def _launch(case: FftCase, ranks: int, alone: bool) -> Launch:
         arguments[arguments.index("--method") + 1] = "alltoall"
     kernel = ["fft3d-stages", *arguments] if alone else ["fft3d", *arguments, "--turns", "1"]
     start = here.start(replace(case, grid=(ranks, 1)))
-    record: Mapping[str, Any] = {}
     effort = ["--budget-s", str(SECONDS), "--most", "200", *wisdom_arguments(case.precision)]
-    for one in here.stream(start, [*kernel, *effort]):
-        if one["record"] == "samples":
-            record = one
-    if not record:
-        raise RankwiseError("a kernel ended without a result: see 'rankwise doctor'")
+    record = result_of(list(here.stream(start, [*kernel, *effort])))
     kept, disturbed = case.undisturbed(record)
     of_terms = {**{name: kept["shortened"][0][f"{name}_s"] for name in PHASES}, "imbalance": kept["imbalance_s"]}
     times_s = {name: [float(time_s) for time_s in times[:_MOST_KEPT]] for name, times in of_terms.items()}

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -223,7 +223,7 @@ def stream_kernel(
                 )
 
         for line in child.lines(math.inf, meanwhile, all_count=False):
-            if (record := _record_of(line)) is None:
+            if (record := record_of(line)) is None:
                 continue  # a launcher's own words
             child.heard()
             if not started and mpi.library_family != "mpich":  # of these the ranks themselves see to it
@@ -250,13 +250,21 @@ def stream_kernel(
             raise RankwiseError(why + _because(_loss()))
 
 
-def _record_of(line: str) -> dict[str, Any] | None:
+def record_of(line: str) -> dict[str, Any] | None:
     """Return a kernel's record; None for a launcher's own words."""
     try:
         record = json.loads(line)
         return record if isinstance(record["record"], str) else None
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
+
+
+def result_of(records: Iterable[dict[str, Any]], kind: str = "samples") -> dict[str, Any]:
+    """Return the first of a kernel's records that is of a kind. Raises RankwiseError where there is none."""
+    for record in records:
+        if record["record"] == kind:
+            return record
+    raise RankwiseError("a kernel ended without a result: see 'rankwise doctor'")
 
 
 def longest_silence_s(arguments: Sequence[str], ranks: int, oversubscribed: bool) -> float:

@@ -12,7 +12,6 @@ a message.
 from __future__ import annotations
 
 import io
-import json
 import re
 import shlex
 import shutil
@@ -25,6 +24,7 @@ from typing import Any
 from rankwise.errors import EXIT_USAGE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import write_whole
 from rankwise.launch.build import KERNELS, PLATFORM, build
+from rankwise.launch.mpi import record_of
 from rankwise.launch.process import Child, output_of, refusal_in
 from rankwise.launch.reach import seconds_of
 
@@ -131,10 +131,9 @@ def run_simulation(
         with Child(command, {"RANKWISE_PLATFORM": str(platform)}, said) as child:
             started(child)
             try:
-                for line in child.lines(silence_s):
-                    record = _record(line)
-                    if record is not None:
-                        records.append(record)
+                for record in filter(None, map(record_of, child.lines(silence_s))):
+                    # Where simulated ranks ran says nothing, and for thousands of them at length.
+                    records.append({key: value for key, value in record.items() if key != "placements"})
             except TimeoutError:
                 raise RankwiseError(
                     f"the simulation of {ranks} ranks said nothing for {silence_s:.0f} s, which was to take less: it hangs "
@@ -150,16 +149,6 @@ def run_simulation(
         raise RankwiseError(
             f"the simulation of {ranks} ranks failed ({cause_of_failure(text, code)}): SimGrid's log is in {log}"
         )
-
-
-def _record(line: str) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-        record["record"]
-    except (ValueError, TypeError, KeyError):
-        return None
-    # Where simulated ranks ran says nothing, and for thousands of them at length.
-    return {key: value for key, value in record.items() if key != "placements"}
 
 
 def cause_of_failure(log: str, code: int) -> str:

@@ -29,7 +29,7 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         words = room.words(evidence.per, not advice.poor)
         note = f"Bytes between nodes a {evidence.per}: {words}. Worst: the worst placement known."
         sections.append(Section("headroom", title, [note], [Picture("room", "", lambda: headroom_picture(advice, title))]))
-    title, caption = _step_title(evidence), _step_caption(evidence)
+    title, caption = f"Where a {evidence.per} of {format_time(evidence.time_s)} goes", _step_caption(evidence)
     sections.append(Section("step", title, [caption], [Picture("step-ranks", "A row a rank; point at one for its times.",
         lambda: step_picture(evidence, title, caption))]))  # fmt: skip
     if evidence.timeline is not None and evidence.timeline.path:
@@ -161,10 +161,6 @@ def _headroom_title(advice: Advice) -> str:
     if saving.then >= saving.now:
         return "The ranks are placed as well as is known"
     return f"Another placement sends {-100 * saving.change:.0f} % fewer bytes {saving.where}"
-
-
-def _step_title(evidence: Evidence) -> str:
-    return f"Where a {evidence.per} of {format_time(evidence.time_s)} goes"
 
 
 def _step_caption(evidence: Evidence) -> str:

@@ -124,7 +124,8 @@ class Document:
             script = library()
         return environment().get_template("page.html.j2").render(
             page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table),
-            is_picture=lambda part: isinstance(part, Picture), still=_still, cell_class=_cell_class, most_rows=_MOST_ROWS,
+            is_picture=lambda part: isinstance(part, Picture), still=lambda chart: themed(chart.svg()), cell_class=_cell_class,
+            most_rows=_MOST_ROWS,
         )  # fmt: skip
 
 
@@ -146,10 +147,6 @@ def plain_page(kind: str, words: Sequence[str], chart: Chart, origin: str = "") 
     first, *rest = words
     picture = Picture(chart.name, "" if chart.description in words else chart.description, lambda: chart)
     return Document(kind, origin, first, rest, [Section("picture", chart.title, (), [picture])]).html()
-
-
-def _still(chart: Chart) -> str:
-    return themed(chart.svg())
 
 
 def _cell_class(text: str) -> str:
