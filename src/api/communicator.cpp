@@ -1,7 +1,5 @@
 #include "api/communicator.hpp"
 
-#include "mpi/mpi.hpp"
-
 #include <string>
 #include <vector>
 
@@ -24,6 +22,14 @@ Grid grid_of(MPI_Comm cart, int rank) {
 }
 
 }  // namespace
+
+std::string words(const Grid& grid) {
+  std::string text;
+  for (int axis = 0; axis < grid.ndim(); ++axis) {
+    text += (axis > 0 ? "x" : "") + std::to_string(grid.dim(axis)) + (grid.periodic(axis) ? "" : " (open)");
+  }
+  return text;
+}
 
 void require_mpi() {
   int initialised = 0;

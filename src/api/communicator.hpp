@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <string>
+
 #include "api/failure.hpp"
 #include "grid/grid.hpp"
 
@@ -79,6 +81,9 @@ class ScopedComm {
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
+
+// A grid for readers: "4x3 (open)".
+[[nodiscard]] std::string words(const Grid& grid);
 
 // Throws Failure unless MPI is initialised and not finalised.
 void require_mpi();

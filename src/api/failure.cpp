@@ -4,8 +4,6 @@
 #include <array>
 #include <cstdio>
 
-#include "mpi/mpi.hpp"
-
 namespace rankwise::api {
 
 namespace {
@@ -28,18 +26,6 @@ void check_mpi(int code, const char* what) {
   int length = 0;
   MPI_Error_string(code, text, &length);
   throw Failure(RANKWISE_ERROR_MPI, std::string(what) + " failed: " + text, code);
-}
-
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  return rank;
-}
-
-int size_of(MPI_Comm comm) {
-  int size = 1;
-  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  return size;
 }
 
 Failure current_failure() {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/mpi.hpp"
 #include "rankwise/rankwise.h"
 
 namespace rankwise::api {
@@ -35,8 +36,6 @@ class Failure : public std::runtime_error {
 
 // Throws Failure(RANKWISE_ERROR_MPI) where an MPI call did not succeed. what: "MPI_Comm_dup".
 void check_mpi(int code, const char* what);
-[[nodiscard]] int rank_of(MPI_Comm comm);
-[[nodiscard]] int size_of(MPI_Comm comm);
 
 // The failure that the exception now being handled stands for. Call inside a catch block.
 [[nodiscard]] Failure current_failure();

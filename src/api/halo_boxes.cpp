@@ -202,30 +202,14 @@ void HaloBoxes::learn_lines() {
 }
 
 void HaloBoxes::prove(const Halo& halo) const {
+  const auto told = [](const std::vector<HaloMessage>& messages) {
+    std::vector<Told> marks;
+    for (const HaloMessage& message : messages) marks.push_back({static_cast<int>(message.peer), setup_tag, mark_of(message)});
+    return marks;
+  };
   Agreement proof;
   for (const HaloStage& stage : halo.stages) {
-    std::vector<std::uint64_t> out;
-    std::vector<std::uint64_t> in(stage.receives.size());
-    std::vector<MPI_Request> requests;
-    for (const HaloMessage& message : stage.sends) out.push_back(mark_of(message));
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      check_mpi(MPI_Irecv(&in[i], 1, MPI_UINT64_T, static_cast<int>(stage.receives[i].peer), setup_tag, comm_.get(),
-                          &requests.emplace_back()),
-                "MPI_Irecv");
-    }
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      check_mpi(MPI_Isend(&out[i], 1, MPI_UINT64_T, static_cast<int>(stage.sends[i].peer), setup_tag, comm_.get(),
-                          &requests.emplace_back()),
-                "MPI_Isend");
-    }
-    wait_all(static_cast<int>(requests.size()), requests.data());
-    proof.attempt([&] {
-      for (std::size_t i = 0; i < in.size(); ++i) {
-        if (in[i] == mark_of(stage.receives[i])) continue;
-        throw std::logic_error("rank " + std::to_string(stage.receives[i].peer) + " means another message to rank " +
-                               std::to_string(comm_.rank()));
-      }
-    });
+    proof.attempt([&] { compare_messages(comm_.get(), told(stage.sends), told(stage.receives)); });
   }
   proof.reach(comm_.get());
 }
@@ -266,10 +250,6 @@ bool HaloBoxes::advance(bool wait) {
 }
 
 std::string HaloBoxes::explain() const {
-  std::string grid;
-  for (int axis = 0; axis < spec_.grid.ndim(); ++axis) {
-    grid += (axis > 0 ? "x" : "") + std::to_string(spec_.grid.dim(axis)) + (spec_.grid.periodic(axis) ? "" : " (open)");
-  }
   std::size_t messages = 0;
   std::size_t bytes = 0;
   std::size_t read = 0;
@@ -286,7 +266,7 @@ std::string HaloBoxes::explain() const {
     foreign_bytes += region.bytes;
   }
   const auto number = [](std::size_t n) { return std::to_string(n); };
-  return "halo on a grid of " + grid + ", " + number(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
+  return "halo on a grid of " + words(spec_.grid) + ", " + number(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
          (spec_.corners ? ", with edges and corners" : ", faces") + ": " + halo_algorithm_name(ways_[now_]->algorithm()) +
          "; " + why_ + trial_words() + "\nrank " + std::to_string(comm_.rank()) +
          (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " + number(messages) +

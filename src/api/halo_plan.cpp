@@ -143,6 +143,25 @@ Reduction reduction_of(MPI_Datatype type, MPI_Op op) {
   return reduction;
 }
 
+void compare_messages(MPI_Comm comm, const std::vector<Told>& sends, const std::vector<Told>& receives) {
+  std::vector<std::uint64_t> came(receives.size());
+  std::vector<MPI_Request> requests;
+  for (std::size_t i = 0; i < came.size(); ++i) {
+    const Told& message = receives[i];
+    check_mpi(MPI_Irecv(&came[i], 1, MPI_UINT64_T, message.peer, message.tag, comm, &requests.emplace_back()), "MPI_Irecv");
+  }
+  for (const Told& message : sends) {
+    check_mpi(MPI_Isend(&message.number, 1, MPI_UINT64_T, message.peer, message.tag, comm, &requests.emplace_back()),
+              "MPI_Isend");
+  }
+  wait_all(static_cast<int>(requests.size()), requests.data());
+  for (std::size_t i = 0; i < came.size(); ++i) {
+    if (came[i] == receives[i].number) continue;
+    throw std::logic_error("rank " + std::to_string(receives[i].peer) + " means another message to rank " +
+                           std::to_string(rank_of(comm)));
+  }
+}
+
 HaloPlan::HaloPlan() : check_every_call_(environment_flag("RANKWISE_CHECK")) {}
 
 void HaloPlan::require_idle(const char* call) const {

@@ -52,6 +52,16 @@ struct Reduction {
 // Throws Failure for a type that is no intrinsic one, and an operation that does not commute.
 [[nodiscard]] Reduction reduction_of(MPI_Datatype type, MPI_Op op);
 
+// A number that one rank tells another, under a tag.
+struct Told {
+  int peer;
+  int tag;
+  std::uint64_t number;
+};
+// Both ends of every message mean the same, by a digest of it: what a rank will send, and what it will receive, each told in the
+// order of the messages. Collective among partners. Throws std::logic_error.
+void compare_messages(MPI_Comm comm, const std::vector<Told>& sends, const std::vector<Told>& receives);
+
 // The meaning, errors and collectiveness of all functions are those of rankwise.h.
 class HaloPlan {
  public:

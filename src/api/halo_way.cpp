@@ -4,14 +4,12 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
 
 #include "api/environment.hpp"
 #include "api/failure.hpp"
 #include "api/halo_boxes.hpp"
 #include "api/machine.hpp"
 #include "decide/judge.hpp"
-#include "mpi/mpi.hpp"
 
 namespace rankwise::api {
 
@@ -38,25 +36,14 @@ void prove(MPI_Comm comm, const Relay& relay) {
     }
     return mark;
   };
-  std::vector<const Op*> ops;
+  std::vector<Told> sends, receives;
   for (const Step& step : relay.schedule.steps) {
-    for (const Op& op : step.ops) ops.push_back(&op);
+    for (const Op& op : step.ops) {
+      const Told told{static_cast<int>(op.peer), relay_proof_tag + op.tag, mark_of(op)};
+      (op.kind == Op::Kind::send ? sends : receives).push_back(told);
+    }
   }
-  std::vector<std::uint64_t> marks;
-  for (const Op* op : ops) marks.push_back(op->kind == Op::Kind::send ? mark_of(*op) : 0);
-  std::vector<MPI_Request> requests(ops.size());
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const auto peer = static_cast<int>(ops[i]->peer);
-    const int tag = relay_proof_tag + ops[i]->tag;
-    check_mpi(ops[i]->kind == Op::Kind::send ? MPI_Isend(&marks[i], 1, MPI_UINT64_T, peer, tag, comm, &requests[i])
-                                             : MPI_Irecv(&marks[i], 1, MPI_UINT64_T, peer, tag, comm, &requests[i]),
-              "MPI_Isend or MPI_Irecv");
-  }
-  wait_all(static_cast<int>(requests.size()), requests.data());
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (marks[i] == mark_of(*ops[i])) continue;
-    throw std::logic_error("rank " + std::to_string(ops[i]->peer) + " means other parcels in its message");
-  }
+  compare_messages(comm, sends, receives);
 }
 
 }  // namespace

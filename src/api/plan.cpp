@@ -11,6 +11,7 @@
 
 #include "api/environment.hpp"
 #include "api/failure.hpp"
+#include "api/halo_plan.hpp"
 #include "api/machine.hpp"
 #include "cart/nodes.hpp"
 #include "decide/contest.hpp"
@@ -87,10 +88,7 @@ Choice choose(const Grid& grid, const std::vector<int>& cutoff, const Request& r
 // Rank 0's choice on all ranks.
 void spread(Choice& choice, MPI_Comm comm) {
   std::string text = choice.algorithm + '\n' + to_string(choice.mode) + '\n' + choice.why;
-  int length = static_cast<int>(text.size());
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm), "MPI_Bcast");
-  text.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm), "MPI_Bcast");
+  share_text(comm, text);
   const std::size_t first = text.find('\n');
   const std::size_t second = text.find('\n', first + 1);
   choice = {text.substr(0, first), parse_send_mode(text.substr(first + 1, second - first - 1)), text.substr(second + 1)};
@@ -152,18 +150,6 @@ Design design_exchange(const Communicator& comm, int ndims, const int cutoff[], 
   made.reach(comm.get());
   return std::move(*design);
 }
-
-namespace {
-
-std::string names_of(const Grid& grid) {
-  std::string text;
-  for (int axis = 0; axis < grid.ndim(); ++axis) {
-    text += (axis > 0 ? "x" : "") + std::to_string(grid.dim(axis)) + (grid.periodic(axis) ? "" : " (open)");
-  }
-  return text;
-}
-
-}  // namespace
 
 Plan::Plan(MPI_Comm cart, int ndims, const int cutoff[], const rankwise_exchange_options* options)
     : comm_(cart),
@@ -303,15 +289,8 @@ void Plan::place(Direction& direction, const Buffers& buffers, std::size_t eleme
 
 std::size_t Plan::element_bytes_of(const Combination& combination) {
   if (combination.values_per_element < 1) refuse_argument("values_per_element is below 1: give at least one");
-  if (combination.type == MPI_DATATYPE_NULL) refuse_argument("the type is MPI_DATATYPE_NULL: give one such as MPI_DOUBLE");
-  if (combination.op == MPI_OP_NULL) refuse_argument("the operation is MPI_OP_NULL: give one such as MPI_SUM");
-  int integers = 0, addresses = 0, types = 0, combiner = 0, commutes = 0, size = 0;
-  check_mpi(MPI_Type_get_envelope(combination.type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
-  if (combiner != MPI_COMBINER_NAMED) refuse_argument("the type is a derived one: give an intrinsic type such as MPI_DOUBLE");
-  check_mpi(MPI_Op_commutative(combination.op, &commutes), "MPI_Op_commutative");
-  if (commutes == 0) refuse_argument("the operation does not commute: give one that does, such as MPI_SUM");
-  check_mpi(MPI_Type_size(combination.type, &size), "MPI_Type_size");
-  return static_cast<std::size_t>(combination.values_per_element) * static_cast<std::size_t>(size);
+  return static_cast<std::size_t>(combination.values_per_element) *
+         static_cast<std::size_t>(reduction_of(combination.type, combination.op).type_bytes);
 }
 
 // Moving -----------------------------------------------------------------------------------------------------------
@@ -355,7 +334,7 @@ void Plan::reduce_wait() { finish(UnderWay::reduce, "rankwise_exchange_reduce_st
 
 std::string Plan::explain() const {
   const ExchangeSpec& spec = design_.spec;
-  std::string text = "exchange on a grid of " + names_of(spec.grid) + ", " + to_string(spec.window.shell()) + " shell, cutoff";
+  std::string text = "exchange on a grid of " + words(spec.grid) + ", " + to_string(spec.window.shell()) + " shell, cutoff";
   for (int axis = 0; axis < spec.grid.ndim(); ++axis) text += " " + std::to_string(spec.window.upper(axis));
   text += ": " + spec.algorithm + ", " + to_string(spec.mode) + "; " + design_.why + "\n";
   const RankSchedule& schedule = design_.schedule;

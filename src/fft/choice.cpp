@@ -130,13 +130,6 @@ bool is_possible(const WayNumbers& numbers, Index ranks, Index batch) {
          together >= 1 && together <= batch && in_flight >= 1 && in_flight <= 2;
 }
 
-void share_text(MPI_Comm comm, std::string& text) {
-  int length = static_cast<int>(text.size());
-  mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm));
-  text.resize(static_cast<std::size_t>(length));
-  mpi(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm));
-}
-
 // A candidate in so many numbers, as ranks hear of it and files keep it; not tried: 0.
 constexpr std::size_t candidate_width = way_width + 2;
 void write(std::ostringstream& text, const FftCandidate& candidate) {

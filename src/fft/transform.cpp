@@ -88,10 +88,7 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
   if (rank_ == 0) try_to_plan();
   if (rank_ == 0) wisdom = library.wisdom<Real>();
   if (is_kept && !wisdom.empty() && wisdom != kept) replace_file(spec_.knowledge, wisdom);
-  int length = static_cast<int>(wisdom.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, comm);
-  wisdom.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(wisdom.data(), length, MPI_CHAR, 0, comm);
+  share_text(comm, wisdom);
   if (rank_ != 0) {
     library.take_wisdom<Real>(wisdom);
     try_to_plan();

@@ -33,6 +33,13 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
+void share_text(MPI_Comm comm, std::string& text) {
+  int length = static_cast<int>(text.size());
+  mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm));
+  text.resize(static_cast<std::size_t>(length));
+  mpi(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm));
+}
+
 bool by_all(MPI_Comm comm, bool holds) {
   int all = holds ? 1 : 0;
   mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm));

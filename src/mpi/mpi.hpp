@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <stdexcept>
+#include <string>
 
 namespace rankwise {
 
@@ -24,6 +25,9 @@ void mpi(int code);
 // Both throw MpiError.
 [[nodiscard]] int rank_of(MPI_Comm comm);
 [[nodiscard]] int size_of(MPI_Comm comm);
+
+// Collective: rank 0's text on all ranks. Throws MpiError.
+void share_text(MPI_Comm comm, std::string& text);
 
 // Collective: whether something holds on all ranks, and the most of any rank. Both throw MpiError.
 [[nodiscard]] bool by_all(MPI_Comm comm, bool holds);
