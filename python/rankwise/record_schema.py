@@ -117,8 +117,9 @@ class _Writer:
                 continue
             kinds = inner.get("anyOf", [inner])
             for whole in (self.definitions[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in kinds):
-                properties |= whole.get("properties", {})
-                required += whole.get("required", []) if len(kinds) == 1 else []
+                names = one.only or whole.get("properties", {})
+                properties |= {key: whole["properties"][key] for key in names}
+                required += [key for key in whole.get("required", []) if key in names] if len(kinds) == 1 else []
                 further |= {name: whole[name] for name in ("additionalProperties",) if name in whole}
         return {"type": "object", **told, "required": list(dict.fromkeys(required)), "properties": properties, **further}
 

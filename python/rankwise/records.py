@@ -50,7 +50,8 @@ _MOST = 1 << 63
 @dataclass(frozen=True)
 class Key:
     """What is declared of a key. ``name``: in the JSON, where it is not the field's; ``omit``: left out where there is nothing
-    of it ("null": where it is null); ``optional``: not in every such document; ``inline``: its own keys stand in its place;
+    of it ("null": where it is null); ``optional``: not in every such document; ``inline``: its own keys stand in its place,
+    or those of ``only``, of what is not read back;
     ``is_name``: what the object is called in the map in which it stands; ``after``: follows that one in the JSON; ``least``,
     ``above``, ``most``: bounds; ``filled``: a list that is never empty; ``kind``: its type, where it is not the field's,
     ``shape``: that of its JSON, where the schema is to know more of it; ``write``, ``read``: where its JSON is not its value
@@ -63,6 +64,7 @@ class Key:
     omit: bool | Literal["null"] = False
     optional: bool = False
     inline: bool = False
+    only: Sequence[str] = ()
     is_name: bool = False
     after: str | None = None
     least: int | None = None
@@ -160,7 +162,8 @@ class Record:
             if one.is_name:
                 continue
             if one.inline:
-                written |= {} if value is None else _plain(value)
+                inner = {} if value is None else _plain(value)
+                written |= {name: inner[name] for name in one.only} if one.only else inner
             elif value is not None if one.omit == "null" else not one.omit or _is_something(value):
                 written[one.name or name] = _plain(value)
         return written

@@ -37,19 +37,6 @@ class Streams(Options):
 
 
 @record
-class Streamed(Record):
-    """What was measured between whom."""
-
-    campaign: AllPairs
-    hosts = computed("names of the hosts", tuple[str, ...], lambda of: of.campaign.hosts)
-    silent = computed("hosts that did not answer", tuple[str, ...], lambda of: of.campaign.silent)
-    created = computed("when, UTC", str, lambda of: of.campaign.created)
-    seconds = computed("how long it took", float, lambda of: of.campaign.seconds)
-    sweeps = computed("times that all pairs were measured", int, lambda of: int(of.campaign.sweep.max()) + 1)
-    rounds = computed("rounds that were measured", int, lambda of: int((of.campaign.sweep >= 0).sum()))
-
-
-@record
 class StreamTime(Record):
     """Messages of one size between all pairs."""
 
@@ -65,7 +52,7 @@ class StreamTimes(Result):
     """What a message of each size took between all pairs: ``campaign`` has all of it, ``samples`` is its file."""
 
     _rows: ClassVar[str] = "figures"
-    campaign: AllPairs = key("the campaign", inline=True, kind=Streamed, write=Streamed)
+    campaign: AllPairs = key("the campaign", inline=True)
     samples: Path = key("file of the samples")
 
     @property
@@ -193,7 +180,7 @@ class SizeFigures(Record):
 class SlowNodes(Result):
     """What is slow: ``words`` says it line by line, ``exit_code`` in a number."""
 
-    campaign: AllPairs = key("the campaign", inline=True, kind=Streamed, write=Streamed)
+    campaign: AllPairs = key("the campaign", inline=True)
     judgement: Judgement
     words: list[str] = key("the answer in a sentence", name="answer", kind=str, write=lambda words: words[0])
     exit_code: int = key("exit code of the command")

@@ -46,11 +46,8 @@ class Question:
 class Candidate(Record):
     """A way to carry out an exchange, its predicted time with the 95 % interval, and what of it zero bytes would take."""
 
-    case: ExchangeCase
+    case: ExchangeCase = key(inline=True, only=("algorithm", "mode", "replication"))
     name: str
-    algorithm = computed("id of the algorithm", str, lambda of: of.case.algorithm)
-    mode = computed("way of sending", str, lambda of: of.case.mode)
-    replication = computed("copies c of each block", int, lambda of: of.case.replication)
     time_s: float = key("time of a round, the slowest rank's")
     time_lo_s: float = key()
     time_hi_s: float = key()
@@ -95,11 +92,10 @@ class Choice(Record):
 
     schema = computed("version of this document", int, lambda of: 1)
     question: Question
-    grid = computed("ranks along each axis", tuple[int, ...], lambda of: of.question.grid)
-    periodic = computed("whether each axis wraps around", tuple[bool, ...], lambda of: of.question.periodic)
-    cutoff = computed("layers of neighbours", int, lambda of: of.question.cutoff)
-    shell = computed("full or eighth", str, lambda of: of.question.shell)
-    message_bytes = computed("size of a block", int, lambda of: of.question.block_bytes)
+    asked = computed(
+        "the question", ExchangeCase, lambda of: of.best.case, inline=True,
+        only=("grid", "periodic", "cutoff", "shell", "message_bytes"),
+    )  # fmt: skip
     candidates: tuple[Candidate, ...] = key("all that were compared, the best first", after="told_apart")
     reason: str = key("why, in words", after="auto")
     crossovers: tuple[Crossover, ...] = key("where another one takes over", after="candidates")
@@ -112,7 +108,7 @@ class Choice(Record):
     told_apart = computed("whether the best is surely better than the next", bool, lambda of: of.doubt is None, after="trust")
 
     @property
-    @told("the best of the candidates", after="message_bytes")
+    @told("the best of the candidates", after="asked")
     def best(self) -> Candidate:
         return self.candidates[0]
 

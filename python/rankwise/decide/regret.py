@@ -32,11 +32,7 @@ LEAST_ROUNDS = 2
 class Way(Record):
     """A way of doing an exchange."""
 
-    case: ExchangeCase
-    algorithm = computed("id of the algorithm", str, lambda of: of.case.algorithm)
-    mode = computed("way of sending", str, lambda of: of.case.mode)
-    replication = computed("copies c of each block", int, lambda of: of.case.replication)
-    team_boxes = computed("boxes of a team", str, lambda of: of.case.team_boxes)
+    case: ExchangeCase = key(inline=True, only=("algorithm", "mode", "replication", "team_boxes"))
 
 
 @record
@@ -50,26 +46,15 @@ class Timed(Record):
 
 
 @record
-class Asked(Record):
-    """What is asked: an exchange without the way of doing it."""
-
-    case: ExchangeCase
-    dims = computed("number of axes", int, lambda of: len(of.case.grid))
-    grid = computed("ranks along each axis", tuple[int, ...], lambda of: of.case.grid)
-    periodic = computed("whether each axis wraps around", tuple[bool, ...], lambda of: of.case.periodic)
-    cutoff = computed("layers of neighbours", int, lambda of: of.case.cutoff)
-    shell = computed("full or eighth", str, lambda of: of.case.shell)
-    ranks = computed("number of ranks", int, lambda of: of.case.ranks)
-    message_bytes = computed("size of a block", int, lambda of: of.case.message_bytes)
-
-
-@record
 class Trial(Record):
     """One question: what the model chose, and the times of all candidates, one a round, all in the same order."""
 
     choice: Choice
     times_s: Mapping[ExchangeCase, Sequence[float]]
-    asked = computed("what is asked", Asked, lambda of: Asked(of.chosen), inline=True)
+    asked = computed(
+        "what is asked: an exchange without the way of doing it", ExchangeCase, lambda of: of.chosen, inline=True,
+        only=("dims", "grid", "periodic", "cutoff", "shell", "ranks", "message_bytes"),
+    )  # fmt: skip
     candidates = computed("all that were run", list[Timed], lambda of: of.timed())
 
     def timed(self) -> list[Timed]:

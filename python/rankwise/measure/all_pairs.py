@@ -40,6 +40,7 @@ from rankwise.measure.slow_nodes import (
 )
 from rankwise.progress import SILENT, Meter, tell
 from rankwise.reading import Trace, read_through
+from rankwise.records import Record, computed, key, record
 from rankwise.statistics import Array
 
 Pair = tuple[int, int]
@@ -55,17 +56,19 @@ _BUSY_MARGIN = 0.1  # and more than the median node has
 _BUSY_SHARE = 0.05  # of a node's rounds, from which on it is not judged
 
 
-@dataclass(frozen=True)
-class AllPairs:
+@record
+class AllPairs(Record):
     """A campaign as read back. ``partner`` and ``busy`` have a row a round, a column a node; ``time_s`` likewise for each size.
 
     ``sweep`` is the sweep of each round, -1 where candidates were measured again.
     """
 
-    hosts: tuple[str, ...]
-    silent: tuple[str, ...]  # hosts that did not answer
-    created: str
-    seconds: float
+    hosts: tuple[str, ...] = key("names of the hosts")
+    silent: tuple[str, ...] = key("hosts that did not answer")
+    created: str = key("when, UTC")
+    seconds: float = key("how long it took")
+    sweeps = computed("times that all pairs were measured", int, lambda of: int(of.sweep.max()) + 1)
+    rounds = computed("rounds that were measured", int, lambda of: int((of.sweep >= 0).sum()))
     messages: Mapping[int, int]  # by size
     partner: NDArray[np.int64]
     sweep: NDArray[np.int64]
@@ -290,13 +293,13 @@ class _Run:
             arguments += ["--repeats", ",".join(str(known[size]["repeats"]) for size in self.head["sizes"])]
         tags = {"campaign": self.head["campaign"], "class": "other-node", "sweep": sweep}
         began_s = time.monotonic()
-        for record in stream_kernel(
+        for line in stream_kernel(
             self.mpi, arguments, len(self.hosts), self.crowded, "streaming between all pairs", self.hosts
         ):
-            if record["record"] == "samples" and not record["verified"]:
-                raise RankwiseError(f"messages of {record['size_bytes']} B delivered wrong bytes: do not trust this MPI")
-            self._keep({**record, **tags})
-            if record["record"] == "round":
+            if line["record"] == "samples" and not line["verified"]:
+                raise RankwiseError(f"messages of {line['size_bytes']} B delivered wrong bytes: do not trust this MPI")
+            self._keep({**line, **tags})
+            if line["record"] == "round":
                 self.meter.advance()
         self._keep({"record": "witness", "seconds": time.monotonic() - began_s, **tags})
 
@@ -362,18 +365,18 @@ def _newest(path: Path, trace: Trace) -> tuple[Mapping[str, Any], list[Mapping[s
     head: Mapping[str, Any] | None = None
     records: list[Mapping[str, Any]] = []
     hosts = 0
-    for number, record in read_records(path, trace):
-        if record["record"] == "campaign" and record.get("kind") == KIND:
-            head, records = record, []
+    for number, line in read_records(path, trace):
+        if line["record"] == "campaign" and line.get("kind") == KIND:
+            head, records = line, []
             require_fields(head, f"{path}, line {number}", _NEEDED)
             hosts = len(head["hosts"])
-        elif head is not None and record.get("campaign") == head["campaign"]:
-            require_fields(record, f"{path}, line {number}", _NEEDED)
+        elif head is not None and line.get("campaign") == head["campaign"]:
+            require_fields(line, f"{path}, line {number}", _NEEDED)
             of_hosts = {"round": ("partner", "seconds", "busy_s", "own_s"), "start": ("placements",)}
-            for key in of_hosts.get(record["record"], ()):
-                if not isinstance(record[key], list) or len(record[key]) != hosts:
+            for key in of_hosts.get(line["record"], ()):
+                if not isinstance(line[key], list) or len(line[key]) != hosts:
                     raise InputError(f"{path}, line {number}: {key} is not of {hosts} hosts: measure anew")
-            records.append(record)
+            records.append(line)
     if head is None:
         raise InputError(f"{path} holds no streams between all pairs: take them with 'rankwise measure all-pairs --hosts ...'")
     return head, records
@@ -424,12 +427,12 @@ def _launches(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Sequence[M
 
 
 def _rounds(launch: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], dict[int, Mapping[str, Any]]]]:
-    for i, record in enumerate(launch):
-        if record["record"] == "round":
+    for i, line in enumerate(launch):
+        if line["record"] == "round":
             of_round = [
-                other for other in launch[i + 1 : i + 21] if other["record"] == "samples" and other["round"] == record["round"]
+                other for other in launch[i + 1 : i + 21] if other["record"] == "samples" and other["round"] == line["round"]
             ]
-            yield record, {int(samples["size_bytes"]): samples for samples in of_round}
+            yield line, {int(samples["size_bytes"]): samples for samples in of_round}
 
 
 def _busy(placements: Sequence[Mapping[str, Any]], work: Sequence[Mapping[str, Any]]) -> NDArray[np.bool_]:
