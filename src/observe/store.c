@@ -19,7 +19,7 @@ int recording;
 int threaded;
 uint64_t next_check;
 
-enum { CHUNK = 65536, EDGE_SLOTS = 4 * MAX_EDGES };
+enum { CHUNK = 65536, LEAST = 4096, EDGE_SLOTS = 4 * MAX_EDGES };
 
 static char* region;
 static int descriptor = -1;
@@ -50,24 +50,37 @@ static int reserve(off_t at, size_t length) {
   return 1;
 }
 
-// Whether there is room for events beside what all ranks of the node need for their counts.
-static int room_for_events(void) {
+// Whether there is room for more than what all ranks of the node need for their counts.
+static int room_beside_counts(int ranks) {
   struct statvfs disk;
   if (fstatvfs(descriptor, &disk)) return 1;
-  uint64_t ranks = me->ranks < 256 ? (uint64_t)me->ranks : 256;
-  return (uint64_t)disk.f_bavail * disk.f_frsize >= ranks * (EDGES_AT + CHUNK);
+  return (uint64_t)disk.f_bavail * disk.f_frsize >= (uint64_t)(ranks < 256 ? ranks : 256) * (EDGES_AT + CHUNK);
 }
 
 // Makes the region writable up to an offset; chunk by chunk.
 static int grow(size_t* end, size_t needed) {
   while (*end < needed) {
-    if (!reserve(region_at + (off_t)*end, CHUNK)) return 0;
+    size_t more = reserve(region_at + (off_t)*end, CHUNK) ? CHUNK : LEAST;
+    if (more == LEAST && !reserve(region_at + (off_t)*end, LEAST)) return 0;
 #ifdef MADV_POPULATE_WRITE
-    madvise(region + *end, CHUNK, MADV_POPULATE_WRITE);
+    madvise(region + *end, more, MADV_POPULATE_WRITE);
 #endif
-    *end += CHUNK;
+    *end += more;
   }
   return 1;
+}
+
+// Maps the region; on a disk that is nearly full the page and the first edges alone, and tables between them that nobody reads.
+static uint32_t map_region(int ranks) {
+  int whole = room_beside_counts(ranks) && reserve(region_at, EDGES_AT + CHUNK);
+  edges_end = EDGES_AT + (whole ? CHUNK : LEAST);
+  if (!whole && !(reserve(region_at, COLLECTIVES_AT) && reserve(region_at + EDGES_AT, LEAST))) return LOST_ALL;
+  region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, region_at);
+  if (region == MAP_FAILED) return LOST_ALL;
+  if (whole) return 0;
+  void* tables = mmap(region + COLLECTIVES_AT, EDGES_AT - COLLECTIVES_AT, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return tables == MAP_FAILED ? LOST_ALL : LOST_TABLES | LOST_EVENTS;
 }
 
 static int read_number(const char* path) {
@@ -111,15 +124,14 @@ int store_open(const char* folder, int rank, int ranks, const char* const* names
   if (slot == 0) write_names(names, name_count);
   region_at = REGIONS_AT + (off_t)(slot * REGION);
   munmap((void*)claimed, REGIONS_AT);
-  if (!reserve(region_at, EDGES_AT + CHUNK)) goto failed;
-  region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, region_at);
-  if (region == MAP_FAILED) goto failed;
-  edges_end = EDGES_AT + CHUNK;
+  uint32_t lost = map_region(ranks);
+  if (lost == LOST_ALL) goto failed;
   for (int i = 0; i < MAX_WINDOWS; i++) events_end[i] = EVENTS_AT + (size_t)i * WINDOW_EVENTS * sizeof(struct event);
   struct rank_page* page = (struct rank_page*)(void*)region;
   page->rank = rank;
   page->ranks = ranks;
   page->edges = 1;
+  page->lost = lost;
   ((struct edge*)(void*)(region + EDGES_AT))->peer = UINT32_MAX;
   note_place(page);
   page->first = loaded;
@@ -134,7 +146,7 @@ int store_open(const char* folder, int rank, int ranks, const char* const* names
   page->layout = LAYOUT;
   owner = getpid();
   page->windows = 1;
-  recording = 1;
+  recording = !lost;
   me = page;
   return 1;
 failed:
@@ -207,7 +219,7 @@ struct event* next_event(void) {
     return NULL;
   }
   size_t end = first + (window->events + 1) * sizeof(struct event);
-  if (end > events_end[current] && !(room_for_events() && grow(&events_end[current], end))) {
+  if (end > events_end[current] && !(room_beside_counts(me->ranks) && grow(&events_end[current], end))) {
     me->lost |= LOST_EVENTS;
     recording = 0;
     return NULL;

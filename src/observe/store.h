@@ -61,7 +61,7 @@ struct clock_pair {
 };
 
 enum { STATE_CLAIMED, STATE_RUNNING, STATE_FINALIZED, STATE_ABORTED };
-enum { LOST_EDGES = 1, LOST_EVENTS = 2 };
+enum { LOST_EDGES = 1, LOST_EVENTS = 2, LOST_TABLES = 4, LOST_ALL = 8 };
 
 struct rank_page {
   uint64_t layout;

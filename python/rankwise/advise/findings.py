@@ -446,12 +446,13 @@ def _waiting(evidence: Evidence) -> Finding | str:
     waiting = shares.share(shares.waiting_s)
     if waiting < _LEAST_WAITING or evidence.waits is None:
         return f"ranks wait for late partners {waiting:.1%} of the time"
-    mean_s, usual = float(shares.waiting_s.mean()), float(np.median(shares.computing_s))
+    mean_s, ranks = float(shares.waiting_s.mean()), len(shares.total_s)
+    usual = float(np.sort(shares.computing_s)[(ranks - 1) // 2])  # some rank's own
     # A rank that computes no longer than others is late because of its messages.
     late = [
         (rank, seconds)
         for rank, seconds in evidence.waits.late_ranks(0.25)
-        if shares.computing_s[rank] - usual > _OWN_FAULT * shares.blamed_s[rank] / len(shares.total_s)
+        if shares.computing_s[rank] - usual > _OWN_FAULT * shares.blamed_s[rank] / ranks
     ]
     if not late:
         return (
@@ -463,7 +464,8 @@ def _waiting(evidence: Evidence) -> Finding | str:
     record = evidence.record
     node = int(record.node_of_rank[late[0][0]])
     compute = "it computes" if len(late) == 1 else "they compute"
-    why = f"{compute} {own} a {evidence.per}, the median rank {format_time(usual)}; that causes {caused:.0%} of all waiting"
+    other = f"the {'other' if ranks == 2 else 'median'} rank {format_time(usual)}"
+    why = f"{compute} {own} a {evidence.per}, {other}; that causes {caused:.0%} of all waiting"
     if node >= 0:
         why += f" (on {record.hosts[node]}: a larger share of the work, or a slow core)"
     gain = mean_s * caused

@@ -77,6 +77,17 @@ def show_record(
     show(found, as_json)
 
 
+@verb("recover", "rankwise observe recover app.comm", under=observe_verbs)
+def recover_record(
+    file: Annotated[Path, typer.Argument(help="The record that 'rankwise observe' would have written.", callback=writable)],
+) -> None:
+    """Write the record of a program whose 'rankwise observe' was killed, from what its ranks left."""
+    from rankwise.observe.start import recover
+
+    for note in recover(file).header["notes"]:
+        tell(f"{file}: {note}")
+
+
 @verb(
     "export",
     """rankwise observe export app.comm --format matrixmarket > app.mtx

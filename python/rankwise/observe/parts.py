@@ -119,7 +119,7 @@ _WINDOW_EVENTS = 65536
 _NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9437184
 _COLLECTIVES_AT, _EDGES_AT, _EVENTS_AT = 16384, 65536, 1441792
 _RUNNING, _FINALIZED, _ABORTED = 1, 2, 3
-_LOST_EDGES, _LOST_EVENTS = 1, 2
+_LOST_EDGES, _LOST_EVENTS, _LOST_TABLES = 1, 2, 4
 _OTHERS = 2**32 - 1
 _NO_COMM = 2**16 - 1
 FAMILIES = ("MPICH", "Open MPI", "MPI ABI")
@@ -272,7 +272,7 @@ def _parts(path: Path) -> Iterator[_Part]:
                 windows.append(
                     (page["window"][i], events[events["end_ns"] > 0])
                 )  # of one being written at the end there is none
-            comms = array(at + _COMMS_AT, _COMM, min(int(page["comms"]), _MAX_COMMS))
+            comms = array(at + _COMMS_AT, _COMM, min(int(page["comms"]), _MAX_COMMS) * (not page["lost"] & _LOST_TABLES))
             windows.sort(key=lambda window: int(window[0]["number"]))
             yield _Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names)
 
@@ -332,6 +332,10 @@ def _tell_ends(parts: Sequence[_Part], ranks: int, notes: list[str]) -> None:
     tell(
         [part.rank for part in parts if part.page["lost"] & _LOST_EVENTS],
         "found the disk full: later calls are counted, not listed",
+    )
+    tell(
+        [part.rank for part in parts if part.page["lost"] & _LOST_TABLES],
+        "found the disk nearly full: calls and partners are counted, collectives and communicators are not told apart",
     )
     crowded = [part.rank for part in parts if part.edges[0]["messages"] and not part.page["lost"] & _LOST_EDGES]
     tell(crowded, f"sent to more than {_MAX_EDGES} partners: further ones are counted together")

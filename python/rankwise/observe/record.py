@@ -7,7 +7,9 @@ deflated.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -110,12 +112,35 @@ def _arrays(record: Record) -> Iterator[tuple[str, Array]]:
         yield f"events/{rank}", np.ascontiguousarray(events, EVENT)
 
 
+def parts_of(path: Path) -> Path:
+    """Return the folder where ranks leave what they see until their record is written."""
+    return Path(os.environ.get("RANKWISE_OBSERVE_DIR") or path.parent).absolute() / f".{path.name}.parts"
+
+
+def abandoned(path: Path) -> bool:
+    """Whether ranks left something of which no record is going to be written."""
+    folder = parts_of(path)
+    if not any(folder.glob("*.node")):
+        return False
+    try:
+        with (folder / "lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
 def read_record(path: Path) -> Record:
     """Read a record. Raises InputError, in one line, for a file that is none or is damaged."""
     where = str(path)
+    left = "what ranks left whose 'rankwise observe' was killed" if abandoned(path) else ""
     try:
         content = plain(path).read_bytes()
     except OSError as error:
+        if left:
+            raise InputError(f"{where} is not there, but {left}: 'rankwise observe recover {where}' makes it") from None
         raise InputError(f"{where} {unreadable(error)}: name a file that 'rankwise observe' wrote") from None
     if content[:8] != MAGIC:
         raise InputError(f"{where} is no record of an observed program: name a file that 'rankwise observe' wrote")
@@ -148,6 +173,8 @@ def read_record(path: Path) -> Record:
         raise _damaged(where, f"{name} has a wrong length") from None
     record = Record(header, ranks, tuple(map(str, hosts)), events=events, **arrays)
     _check(record, where)
+    if left and isinstance(header.setdefault("notes", []), list):
+        header["notes"].append(f"beside it lies {left}, later: 'rankwise observe recover {where}'")
     return record
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.files import require_output
+from rankwise.files import load_json, require_output
 from rankwise.launch.build import TRACER, build
 from rankwise.launch.command import launcher_at, mpi_libraries, names_mpi, program_of, require_match
 from rankwise.launch.installed import package_folder
@@ -23,10 +24,11 @@ from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.preload import loading
 from rankwise.launch.process import die_with_parent
 from rankwise.observe.parts import merged
-from rankwise.observe.record import Record, write_record
+from rankwise.observe.record import Record, parts_of, write_record
 from rankwise.progress import tell
 
 _LITTLE_BYTES = 1 << 20
+_HEADER = "header.json"  # of the record, for recover
 
 
 def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
@@ -46,9 +48,13 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
     words = with_variables(command) if isinstance(launcher, OpenMpi) else list(command)
     folder, lock = _claim(output)
     try:
-        begun = datetime.now(UTC)
+        if any(folder.glob("*.node")):
+            _keep_apart(output, folder)
+        header = {"command": list(command), "created": datetime.now(UTC).isoformat(timespec="seconds")}
+        with suppress(OSError):  # a full disk
+            (folder / _HEADER).write_text(json.dumps(header))
         code = _run([found, *words[1:]], {**os.environ, **_variables(folder)})
-        record = merged(folder, {"command": list(command), "created": begun.isoformat(timespec="seconds")})
+        record = merged(folder, header)
         if record is None:
             tell(f"nothing was observed: {_why_nothing(program, folder, code)}")
         elif code != 0:
@@ -58,6 +64,44 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
+
+
+def recover(output: Path) -> Record:
+    """Write the record of a run of ours that was killed, from what its ranks left. Raises InputError where that is nothing."""
+    if not any(parts_of(output).glob("*.node")):
+        raise InputError(f"{parts_of(output)} has nothing that ranks left: there is no record to recover")
+    folder, lock = _claim(output)
+    try:
+        record = _recovered(output, folder)
+    finally:
+        os.close(lock)
+    shutil.rmtree(folder, ignore_errors=True)
+    return record
+
+
+def _recovered(output: Path, folder: Path) -> Record:
+    try:
+        header = load_json((folder / _HEADER).read_bytes())
+    except (OSError, ValueError):
+        header = {}
+    record = merged(folder, header if isinstance(header, dict) else {})
+    if record is None:
+        raise InputError(f"what ranks left in {folder} is of no use: observe the program again")
+    record.header["notes"].insert(0, "'rankwise observe' was killed: this is what the ranks had left")
+    record.header["complete"] = False
+    return _keep(record, output, folder)
+
+
+def _keep_apart(output: Path, folder: Path) -> None:
+    """Write what a run that was killed has left beside the record that is going to be written."""
+    apart = output.with_name(f"{output.stem}.killed{output.suffix}")
+    try:
+        _recovered(apart, folder)
+        tell(f"{output}: an earlier run was killed: its record is {apart}")
+    except RankwiseError as error:
+        tell(f"{output}: an earlier run was killed: {error}")
+    for left in folder.glob("*.node"):
+        left.unlink(missing_ok=True)
 
 
 def library() -> Path:
@@ -100,8 +144,7 @@ def _claim(output: Path) -> tuple[Path, int]:
     """Make the folder where ranks leave what they see, and lock it."""
     if output.is_dir():
         raise InputError(f"{output} is a folder: name a file with -o")
-    beside = Path(os.environ.get("RANKWISE_OBSERVE_DIR") or output.parent).absolute()
-    folder = beside / f".{output.name}.parts"
+    folder = parts_of(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,20 +156,23 @@ def _claim(output: Path) -> tuple[Path, int]:
     except OSError:
         os.close(lock)
         raise InputError(f"{output} is being written by another 'rankwise observe': name another file with -o") from None
-    for left in folder.glob("*.node"):  # of one that was killed
-        left.unlink()
     return folder, lock
 
 
 def _run(command: Sequence[str], environment: dict[str, str]) -> int:
-    """Run a command in our place: its terminal is ours, signals that would end us are its own, and it does not outlive us."""
+    """Run a command in our place: its terminal is ours, signals that would end us are its own, and it does not outlive us.
+
+    What a terminal sends to all of its foreground, the command has got itself.
+    """
     processes: list[subprocess.Popen[bytes]] = []
     early: list[int] = []  # signals that came before there was one
 
     def forward(number: int, frame: object) -> None:
+        if number in (signal.SIGINT, signal.SIGQUIT) and _in_foreground():
+            return
         processes[0].send_signal(number) if processes else early.append(number)
 
-    ended_by = (signal.SIGTERM, signal.SIGHUP)
+    ended_by = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
     handlers = {
         n: signal.signal(n, forward) for n in ended_by if signal.getsignal(n) is not signal.SIG_IGN
     }  # as nohup leaves it
@@ -134,13 +180,20 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> int:
     processes.append(process)
     for number in early:
         process.send_signal(number)
-    handlers |= {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         code = process.wait()
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     return code if code >= 0 else 128 - code
+
+
+def _in_foreground() -> bool:
+    try:
+        with open("/dev/tty", "rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def _keep(record: Record, output: Path, folder: Path) -> Record:

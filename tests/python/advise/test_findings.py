@@ -182,3 +182,12 @@ def test_where_the_search_for_a_step_is_given_up_it_is_said(monkeypatch: pytest.
     monkeypatch.setattr("rankwise.observe.steps.MOST_SECONDS", -1.0)
     evidence = evidence_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [0] * RANKS), "app.comm")
     assert evidence.per == "run" and evidence.notes == ("no step found within 20 s: times are of the whole run",)
+
+
+def test_of_two_ranks_the_other_one_is_told() -> None:
+    """Their median is the computing of neither."""
+    programs = ring(2, STEPS, lambda rank, step: 4_850_000 if rank else 1_620_000, SIZE)
+    advice = advice_of(record_of(programs, [0, 1]), sizes=(1, 1))
+    (finding,) = [one for one in advice.findings if one.kind == WAITING]
+    assert finding.what == "Rank 1 makes the others wait"
+    assert finding.why.startswith("it computes 4.85 ms a step, the other rank 1.62 ms; that causes ")

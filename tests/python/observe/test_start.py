@@ -44,12 +44,15 @@ def test_ends_before_finalize(
     assert not record.header["complete"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_signals_reach_the_program_which_does_not_outlive_us(tmp_path: Path, number: signal.Signals) -> None:
-    """The program holds a pipe that is empty once it is gone; a child of Popen's may have ignored SIGHUP."""
-    script = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); from rankwise.cli.main import main; main()"
+    """The program holds a pipe that is empty once it is gone; a child of Popen's may have ignored SIGHUP and SIGINT."""
+    default = "signal.signal(signal.SIGHUP, signal.SIG_DFL); signal.signal(signal.SIGINT, signal.default_int_handler)"
+    script = f"import signal, sys; {default}; from rankwise.cli.main import main; main()"
     words = ["observe", "-o", str(tmp_path / "a.comm"), "--", "sh", "-c", "echo runs; exec sleep 600"]
-    with subprocess.Popen([sys.executable, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+    command = [sys.executable, "-c", script, *words]
+    # Of a session of its own: a terminal's Ctrl-C would have reached the program itself.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as child:
         assert child.stdout is not None and child.stdout.readline() == b"runs\n"
         child.send_signal(number)
         assert child.stdout.read() == b""
@@ -78,7 +81,10 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", str(folder)], check=False)
 
 
-@pytest.mark.parametrize(("size", "what"), [("16k", None), ("580k", "later calls are counted, not listed"), ("2m", "")])
+@pytest.mark.parametrize(
+    ("size", "what"),
+    [("16k", None), ("200k", "found the disk nearly full"), ("580k", "later calls are counted, not listed"), ("2m", "")],
+)
 def test_a_full_disk(
     build: Build,
     start: Start,
@@ -130,6 +136,39 @@ def test_two_jobs_do_not_write_one_file(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="being written by another"):
             observe(["true"], tmp_path / "app.comm")
     assert observe(["true"], tmp_path / "app.comm") == (0, None)  # what one that was killed left is no hindrance
+
+
+def test_what_a_run_that_was_killed_has_left_is_recovered(
+    build: Build, start: Start, rankwise: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the out-of-memory killer ends 'rankwise observe': before it puts together what ranks left."""
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as killed:
+        killed.setattr("rankwise.observe.start.merged", lambda *_: pytest.fail("killed"))
+        killed.setattr("rankwise.observe.start.shutil.rmtree", lambda *_, **__: None)
+        with pytest.raises(pytest.fail.Exception, match="killed"):
+            observe([*start("pip", 4), str(build("pip", "known_answer.c")), "finalize", "0"], Path("app.comm"))
+    assert "'rankwise observe recover app.comm' makes it" in rankwise("observe", "show", "app.comm").err
+    found = rankwise("observe", "recover", "app.comm")
+    assert (found.code, found.err.count("was killed")) == (0, 1)
+    record = read_record(Path("app.comm"))
+    assert {(pair["messages"], pair["bytes"]) for pair in pairs(record)} == {(16, 409), (1, 16)}
+    assert record.header["command"][-2:] == ["finalize", "0"] and not record.header["complete"]
+    assert "nothing that ranks left" in rankwise("observe", "recover", "app.comm").err
+
+
+def test_the_next_run_keeps_what_a_run_that_was_killed_has_left(
+    build: Build, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = [*start("pip", 4), str(build("pip", "known_answer.c")), "finalize", "0"]
+    with monkeypatch.context() as killed:
+        killed.setattr("rankwise.observe.start.merged", lambda *_: pytest.fail("killed"))
+        killed.setattr("rankwise.observe.start.shutil.rmtree", lambda *_, **__: None)
+        with pytest.raises(pytest.fail.Exception, match="killed"):
+            observe(command, tmp_path / "app.comm")
+    assert observe(command, tmp_path / "app.comm")[0] == 0
+    assert f"its record is {tmp_path}/app.killed.comm" in capfd.readouterr().err
+    assert pairs(read_record(tmp_path / "app.killed.comm")) == pairs(read_record(tmp_path / "app.comm"))
 
 
 def test_words_for_open_mpi() -> None:
