@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.records import Record
@@ -15,10 +17,30 @@ from rankwise.report.reproduction import Reproduction
 DATA = Path(__file__).with_name("data")
 
 
-def printed(name: str) -> list[dict[str, str]]:
-    """Return a table of ``data`` by its columns, without the lines that tell where it comes from (#)."""
+# What the name of a column says of its figures, and what these are in SI units.
+_UNITS: dict[str, Callable[[float], float]] = {
+    "ns": lambda value: value / 1e9, "us": lambda value: value * 1e-6, "ms": lambda value: value / 1e3,
+    "MBps": lambda value: value * 1e6,
+}  # fmt: skip
+
+
+def printed(name: str) -> list[dict[str, Any]]:
+    """Return a table of ``data`` by its columns, without the lines that tell where it comes from (#): figures in SI units, None
+    where nothing is printed, a grid (8x6) as its sizes."""
     with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(line for line in stream if not line.startswith("#")))
+        rows = csv.DictReader(line for line in stream if not line.startswith("#"))
+        return [{column: _read(column, text) for column, text in row.items()} for row in rows]
+
+
+def _read(column: str, text: str) -> Any:
+    if re.fullmatch(r"\d+(x\d+)+", text):
+        return tuple(map(int, text.split("x")))
+    try:
+        value = int(text) if text.isdigit() else float(text)
+    except ValueError:
+        return text or None
+    unit = next((unit for unit in column.split("_") if unit in _UNITS), "")
+    return _UNITS[unit](value) if unit else value
 
 
 # What an engine but the model does with a paper.

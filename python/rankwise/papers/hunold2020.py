@@ -94,9 +94,8 @@ def peers() -> dict[Instance, Scores]:
     """What the general mappers reach."""
     found: dict[Instance, Scores] = {}
     for row in printed("hunold2020_peers"):
-        grid = tuple(int(size) for size in row["grid"].split("x"))
-        instance = Instance(int(row["nodes"]), int(row["ranks_per_node"]), grid, row["stencil"])
-        found.setdefault(instance, {})[row["mapper"]] = (int(row["j_sum"]), int(row["j_max"]))
+        instance = Instance(row["nodes"], row["ranks_per_node"], row["grid"], row["stencil"])
+        found.setdefault(instance, {})[row["mapper"]] = (row["j_sum"], row["j_max"])
     return found
 
 

@@ -182,10 +182,7 @@ def _rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
 
 def kept() -> list[Simulated]:
     """Return the simulated times that the package keeps (data/hunold2020_simulated.csv, whose head names the command)."""
-    return [
-        Simulated(int(row["nodes"]), row["stencil"], int(row["message_bytes"]), row["mapping"], float(row["time_s"]))
-        for row in printed(KEPT.stem)
-    ]
+    return [Simulated(*row.values()) for row in printed(KEPT.stem)]
 
 
 def keep(times: Sequence[Simulated], path: Path = KEPT) -> None:

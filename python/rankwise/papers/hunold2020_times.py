@@ -79,9 +79,8 @@ def published_times() -> tuple[PublishedTime, ...]:
     """Return all times that are printed, with our names of stencils and mappings."""
     return tuple(
         PublishedTime(
-            row["machine"], int(row["nodes"]), tuple(int(size) for size in row["grid"].split("x")),
-            row["stencil"].replace("_", "-"), int(row["message_bytes"]), row["algorithm"].replace("_", "-"),
-            float(row["time_ms"]) / 1e3,
+            row["machine"], row["nodes"], row["grid"], row["stencil"].replace("_", "-"), row["message_bytes"],
+            row["algorithm"].replace("_", "-"), row["time_ms"],
         )
         for row in printed("hunold2020_neighbor_alltoall_times")
     )  # fmt: skip

@@ -25,6 +25,7 @@ from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.papers import printed
 from rankwise.papers.claims import Tally
 from rankwise.papers.wagner2024_effects import (
+    RESOLUTION_S,
     TEN_RUNS,
     WORDS,
     Array,
@@ -47,7 +48,6 @@ from rankwise.units import format_bandwidth, format_size, format_time
 
 BANDWIDTH = "bandwidth-window-64"  # 64 messages in flight, as osu_bw has by default
 _RUNS = 10
-_RESOLUTION_S = 0.01e-6  # latencies are printed so
 # The paper's placements are our link classes.
 LINKS = {"different_cores": "same-socket", "different_sockets": "other-socket", "different_nodes": "other-node"}
 
@@ -99,32 +99,20 @@ class Fitted(Record):
 
 def published() -> list[Series]:
     """Return Table 3: mean and standard deviation over ten runs, one series a placement."""
-    table = printed("wagner2024_ten_runs")
-
-    def column(placement: str, name: str, unit: float) -> Array:
-        return np.array([float(row[name] or "nan") * unit for row in table if row["placement"] == placement])
-
-    return [
-        Series(
-            name=link,
-            runs=_RUNS,
-            sizes=column(placement, "message_bytes", 1).astype(np.int64),
-            latency_s=column(placement, "latency_us_mean", 1e-6),
-            latency_sigma_s=column(placement, "latency_us_sigma", 1e-6),
-            bandwidth=column(placement, "bandwidth_MBps_mean", 1e6),
-            bandwidth_sigma=column(placement, "bandwidth_MBps_sigma", 1e6),
-            resolution_s=_RESOLUTION_S,
-        )
-        for placement, link in LINKS.items()
-    ]
+    found = []
+    for placement, link in LINKS.items():
+        rows = (list(row.values())[1:] for row in printed("wagner2024_ten_runs") if row["placement"] == placement)
+        sizes, *figures = zip(*rows, strict=True)
+        times_s, times_sigma_s, rates, rates_sigma = (np.array(of, dtype=np.float64) for of in figures)
+        found.append(Series(link, _RUNS, np.array(sizes), times_s, times_sigma_s, rates, rates_sigma, RESOLUTION_S))
+    return found
 
 
-def single_run() -> dict[str, dict[int, tuple[float, float]]]:
+def single_run() -> dict[str, dict[int, tuple[float, float | None]]]:
     """Return Table 2: latency in s and bandwidth in bytes/s of one run, by link class and size."""
-    found: dict[str, dict[int, tuple[float, float]]] = {}
+    found: dict[str, dict[int, tuple[float, float | None]]] = {}
     for row in printed("wagner2024_single_run"):
-        pair = (float(row["latency_us"]) * 1e-6, float(row["bandwidth_MBps"] or "nan") * 1e6)
-        found.setdefault(LINKS[row["placement"]], {})[int(row["message_bytes"])] = pair
+        found.setdefault(LINKS[row["placement"]], {})[row["message_bytes"]] = (row["latency_us"], row["bandwidth_MBps"])
     return found
 
 
@@ -415,12 +403,8 @@ def _single_table() -> Table[int]:
 
     def of(link: str, which: int) -> Column[int]:
         unit, scale, name = (("us", 1e6, "latency_s"), ("MB/s", 1e-6, "bandwidth_bytes_per_s"))[which]
-
-        def value(size: int) -> float | None:
-            found = runs[link][size][which]
-            return None if np.isnan(found) else found
-
-        return Column(f"{WORDS[link]}: {unit}", value, lambda found: f"{scale * found:.2f}", f"{link}_{name}")
+        head, key = f"{WORDS[link]}: {unit}", f"{link}_{name}"
+        return Column(head, lambda size: runs[link][size][which], lambda found: f"{scale * found:.2f}", key)
 
     sizes: Column[int] = Column("size", int, format_size, "message_bytes")
     columns = [sizes, *(of(link, which) for which in (0, 1) for link in LINKS.values())]

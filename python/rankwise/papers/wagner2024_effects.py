@@ -33,6 +33,7 @@ WORDS = {
     "same-core": "hardware threads of a core", "shared-cache": "cores that share a cache", "same-socket": "cores of a socket",
     "other-socket": "sockets of a node", "other-node": "nodes",
 }  # fmt: skip
+RESOLUTION_S = 0.01e-6  # latencies are printed so
 _OVERLAPS = 1.5  # bandwidth over size / latency, from which on messages in flight overlap
 
 
@@ -207,13 +208,9 @@ class Remark(Record):
 
 def table_1() -> Series:
     """Return Table 1 as a series of one run."""
-    rows = printed("wagner2024_one_node")
-    sizes = np.array([int(row["message_bytes"]) for row in rows])
-    zeros = np.zeros(sizes.size)
-    return Series(
-        "same-socket", 1, sizes, np.array([float(row["latency_us"]) for row in rows]) * 1e-6, zeros,
-        np.array([float(row["bandwidth_MBps"] or "nan") for row in rows]) * 1e6, zeros, 0.01e-6,
-    )  # fmt: skip
+    sizes, times_s, rates = zip(*(row.values() for row in printed("wagner2024_one_node")), strict=True)
+    zeros, bandwidth = np.zeros(len(sizes)), np.array(rates, dtype=np.float64)
+    return Series("same-socket", 1, np.array(sizes), np.array(times_s), zeros, bandwidth, zeros, RESOLUTION_S)
 
 
 def remarks(one: Series, ten: Sequence[Series]) -> list[Remark]:

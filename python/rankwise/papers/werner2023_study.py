@@ -80,25 +80,13 @@ def ns(time_s: float) -> str:
 
 def published_rows() -> list[Published]:
     """Return Tables 2 to 6 in the order of message size and cutoff."""
-    rows = [
-        Published(
-            *(int(row[column]) for column in ("table", "message_bytes", "k")),
-            *(int(row[column]) / 1e9 for column in ("measured_ns", "measured_sigma_ns", "predicted_ns")),
-        )
-        for row in printed("werner2023_shift_1d")
-    ]
+    rows = [Published(*row.values()) for row in printed("werner2023_shift_1d")]
     return sorted(rows, key=lambda row: (row.message_bytes, row.cutoff))
 
 
 def published_ping_pong() -> list[PingPong]:
     """Return Table 1."""
-    return [
-        PingPong(
-            int(row["message_bytes"]), int(row["latency_ns"]) / 1e9, int(row["sigma_ns"]) / 1e9,
-            float(row["beta_ns_per_byte"]) / 1e9 if row["beta_ns_per_byte"] else None,
-        )
-        for row in printed("werner2023_pingpong")
-    ]  # fmt: skip
+    return [PingPong(*row.values()) for row in printed("werner2023_pingpong")]
 
 
 def ping_pong_profile() -> Profile:

@@ -88,8 +88,8 @@ class Crossover(Record):
     reading: str = key("how teams are read: pooled or replicated")
     message_bytes: int = key("size of a box's block")
     first: int | None = key("least cutoff at which Team Shift is faster; null: at none up to 10")
-    always: int | None = key("cutoff from which on it is faster at all up to 10; null: none")
-    surely: int | None = key("cutoff from which on it is faster beyond both intervals at all up to 10; null: none")
+    always: int | None = key("least cutoff from which on it stays faster, up to 10; null: none")
+    surely: int | None = key("the same, faster beyond both intervals; null: none")
 
 
 @record

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rankwise.engines.session import predict_rows
-from rankwise.papers import DATA
+from rankwise.papers import DATA, printed
 from rankwise.papers.werner2023 import ping_pong_profile, published_rows, reproduce
 from rankwise.report.reproduction import Reproduction
 from rankwise.workloads.exchange import Asked, make_cases
@@ -88,3 +88,12 @@ def test_published_figures_are_unchanged_by_units() -> None:
         assert round(row.measured_s * 1e9) == int(source["measured_ns"])
         assert round(row.sigma_s * 1e9) == int(source["measured_sigma_ns"])
         assert row.table == int(source["table"])
+
+
+def test_a_printed_table_is_read_in_si_units() -> None:
+    row = printed("werner2023_pingpong")[0]
+    assert list(row.values()) == [0, 2122 / 1e9, 176 / 1e9, None]
+    row = printed("hunold2020_neighbor_alltoall_times")[0]
+    assert (row["table"], row["grid"], row["time_ms"]) == ("II", (50, 48), 0.017 / 1e3)
+    row = printed("wagner2024_one_node")[1]
+    assert list(row.values()) == [1, 0.16 * 1e-6, 9.58 * 1e6]
