@@ -29,7 +29,7 @@ from rankwise.report.chart import (
 from rankwise.report.document import Badge, Document, Figure, Kind, Next, Section
 from rankwise.report.layers import Curves, layer, level, ranged, zoomed
 from rankwise.report.machine_boxes import between
-from rankwise.report.words import figure_with_unit, point_time, with_interval
+from rankwise.report.words import FIGURES, figure_with_unit, point_time, with_interval
 from rankwise.units import format_bandwidth, format_size, format_time
 
 _BADGES: dict[str, tuple[Kind, str]] = {
@@ -38,12 +38,6 @@ _BADGES: dict[str, tuple[Kind, str]] = {
     "same": ("good", "Machine: as before"),
     "unclear": ("warn", "Machine: cannot be told"),
     "unusable": ("unknown", "Machine: not judged"),
-}
-_TRUST: dict[str, tuple[Kind, str]] = {
-    "good": ("good", "Figures: good"),
-    "limited": ("warn", "Figures: indicative"),
-    "poor": ("bad", "Figures: poor"),
-    "unknown": ("unknown", "Figures: spread unknown"),
 }
 
 
@@ -123,7 +117,7 @@ def render(history: History) -> str:
         headline=_headline(found, history),
         why=[_why(found)] if _why(found) else [],
         sections=sections,
-        badges=[Badge(kind, state, told), Badge(*_TRUST[trust], poor)],
+        badges=[Badge(kind, state, told), Badge(*FIGURES[trust][:2], poor)],
         figures=_figures(history),
         next=_next(found, names),
         record=f"rankwise report {' '.join(names)} --json",

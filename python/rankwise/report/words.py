@@ -13,7 +13,7 @@ from rankwise.units import format_bandwidth, format_span, format_time
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation
 
-_FIGURES: dict[str, tuple[Kind, str, str]] = {
+FIGURES: dict[str, tuple[Kind, str, str]] = {
     "good": ("good", "Figures: good", "nothing disturbed them"),
     "limited": ("warn", "Figures: indicative", "with care"),
     "poor": ("bad", "Figures: poor", "do not build on them"),
@@ -84,7 +84,7 @@ def figures_badge(trust: Trust | None, validation: Validation | None = None) -> 
     """Return the badge of the figures with the gravest reason, and with its cure where they are not good."""
     if trust is None:
         return Badge("unknown", "Figures: bytes only", "no profile was given: seconds are not predicted")
-    kind, name, words = _FIGURES[trust.level]
+    kind, name, words = FIGURES[trust.level]
     grave = [reason for reason in trust.reasons if reason.severity > 0]
     if grave and trust.level != "good":
         return Badge(kind, name, f"{grave[0].words}. Cure: {grave[0].cure}" if grave[0].cure else grave[0].words)
