@@ -58,8 +58,8 @@ struct Told {
   int tag;
   std::uint64_t number;
 };
-// Both ends of every message mean the same, by a digest of it: what a rank will send, and what it will receive, each told in the
-// order of the messages. Collective among partners. Throws std::logic_error.
+// Both ends of every message mean the same, by a digest of it: what a rank will send, and what it will receive, each told in
+// the order of the messages. Collective among partners. Throws std::logic_error.
 void compare_messages(MPI_Comm comm, const std::vector<Told>& sends, const std::vector<Told>& receives);
 
 // The meaning, errors and collectiveness of all functions are those of rankwise.h.

@@ -1,6 +1,6 @@
 // The C API: handles and the boundary that no exception crosses. Functions that do nothing but call the function of their plan
-// that has their name, and those for Fortran, are made of rankwise.h (boundary.inc, by python/rankwise/header.py). What the calls
-// do is in plan.cpp, halo_*.cpp and fft_plan.cpp.
+// that has their name, and those for Fortran, are made of rankwise.h (boundary.inc, by python/rankwise/header.py). What the
+// calls do is in plan.cpp, halo_*.cpp and fft_plan.cpp.
 
 #include <cstdint>
 #include <memory>

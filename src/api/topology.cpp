@@ -372,6 +372,22 @@ Lists lists_of_own(MPI_Comm ordered, const std::vector<Sent>& graph, int teller)
   return lists;
 }
 
+// Collective over the ranks in the order of vertices. Whether a graph is weighted is alike on all ranks; without edges a rank
+// may have said MPI_WEIGHTS_EMPTY.
+MPI_Comm with_lists(MPI_Comm ordered, const Lists& lists, const int* source_weights, const int* weights, MPI_Info info) {
+  const auto shown = [](const int* callers, const std::vector<int>& neighbours, const std::vector<int>& here) -> const int* {
+    if (callers == nullptr || callers == MPI_UNWEIGHTED) return MPI_UNWEIGHTED;
+    return neighbours.empty() ? MPI_WEIGHTS_EMPTY : here.data();
+  };
+  MPI_Comm made = MPI_COMM_NULL;
+  check_mpi(MPI_Dist_graph_create_adjacent(ordered, static_cast<int>(lists.sources.size()), lists.sources.data(),
+                                           shown(source_weights, lists.sources, lists.source_weights),
+                                           static_cast<int>(lists.destinations.size()), lists.destinations.data(),
+                                           shown(weights, lists.destinations, lists.destination_weights), info, 0, &made),
+            "MPI_Dist_graph_create_adjacent");
+  return made;
+}
+
 // What the rank of the same number as my vertex knows of it; what I know goes to who has mine.
 std::vector<int> from_holder(MPI_Comm comm, const Seat& seat, const int* list, int count) {
   constexpr int tag = 1;
@@ -489,24 +505,14 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
   ScopedComm own;  // the lists must not meet messages of the caller
   check_mpi(MPI_Comm_dup(oldcomm, &own), "MPI_Comm_dup");
   const auto moved = [&](const int* list, int count) { return from_holder(own.get(), seat, list, count); };
-  const std::vector<int> sources = moved(given.sources, given.indegree);
-  const std::vector<int> destinations = moved(given.destinations, given.outdegree);
-  const bool in = is_weighted(given.source_weights);
-  const bool out = is_weighted(given.destination_weights);
-  const std::vector<int> source_weights = moved(given.source_weights, in ? given.indegree : 0);
-  const std::vector<int> destination_weights = moved(given.destination_weights, out ? given.outdegree : 0);
-  // Whether a graph is weighted is alike on all ranks; without edges a rank may have said MPI_WEIGHTS_EMPTY.
-  const auto weights = [](const int* callers, const std::vector<int>& here, const std::vector<int>& list) -> const int* {
-    if (callers == nullptr || callers == MPI_UNWEIGHTED) return MPI_UNWEIGHTED;
-    return list.empty() ? MPI_WEIGHTS_EMPTY : here.data();
-  };
+  Lists lists;
+  lists.sources = moved(given.sources, given.indegree);
+  lists.destinations = moved(given.destinations, given.outdegree);
+  lists.source_weights = moved(given.source_weights, is_weighted(given.source_weights) ? given.indegree : 0);
+  lists.destination_weights = moved(given.destination_weights, is_weighted(given.destination_weights) ? given.outdegree : 0);
   ScopedComm ordered;
   check_mpi(MPI_Comm_split(oldcomm, 0, seat.vertex, &ordered), "MPI_Comm_split");
-  check_mpi(MPI_Dist_graph_create_adjacent(
-                ordered.get(), static_cast<int>(sources.size()), sources.data(),
-                weights(given.source_weights, source_weights, sources), static_cast<int>(destinations.size()),
-                destinations.data(), weights(given.destination_weights, destination_weights, destinations), info, 0, &made),
-            "MPI_Dist_graph_create_adjacent");
+  made = with_lists(ordered.get(), lists, given.source_weights, given.destination_weights, info);
   errors.hand_over(made);
   return made;
 }
@@ -534,15 +540,7 @@ MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& given, MPI_Info info, bo
   ScopedComm ordered;
   check_mpi(MPI_Comm_split(oldcomm, 0, vertex, &ordered), "MPI_Comm_split");
   const Lists lists = lists_of_own(ordered.get(), graph, teller);
-  const bool weighted = given.weights != nullptr && given.weights != MPI_UNWEIGHTED;
-  const auto weights = [&](const std::vector<int>& list) {
-    return !weighted ? MPI_UNWEIGHTED : list.empty() ? MPI_WEIGHTS_EMPTY : list.data();
-  };
-  MPI_Comm made = MPI_COMM_NULL;
-  check_mpi(MPI_Dist_graph_create_adjacent(ordered.get(), static_cast<int>(lists.sources.size()), lists.sources.data(),
-                                           weights(lists.source_weights), static_cast<int>(lists.destinations.size()),
-                                           lists.destinations.data(), weights(lists.destination_weights), info, 0, &made),
-            "MPI_Dist_graph_create_adjacent");
+  const MPI_Comm made = with_lists(ordered.get(), lists, given.weights, given.weights, info);
   errors.hand_over(made);
   return made;
 }

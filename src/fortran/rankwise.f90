@@ -12,8 +12,8 @@ module rankwise
   implicit none
   private
   public :: MPIX_Cart_stencil_comm, rankwise_stencil_score, rankwise_dist_graph_create_adjacent, rankwise_last_error
-  public :: RANKWISE_SUCCESS, RANKWISE_ERROR_ARGUMENT, RANKWISE_ERROR_USAGE, RANKWISE_ERROR_UNSUPPORTED, RANKWISE_ERROR_MEMORY, &
-      RANKWISE_ERROR_MPI, RANKWISE_ERROR_INTERNAL
+  public :: RANKWISE_SUCCESS, RANKWISE_ERROR_ARGUMENT, RANKWISE_ERROR_USAGE, RANKWISE_ERROR_UNSUPPORTED, &
+      RANKWISE_ERROR_MEMORY, RANKWISE_ERROR_MPI, RANKWISE_ERROR_INTERNAL
 
 contains
 
@@ -30,10 +30,10 @@ contains
       heavy_in(:size(sources)) = sourceweights
       heavy_out(:size(destinations)) = destweights
       ierror = rankwise_dist_graph_create_adjacent_f(oldcomm, size(sources), sources, heavy_in, size(destinations), &
-          destinations, heavy_out, info, flag(reorder), newcomm)
+          destinations, heavy_out, info, merge(1, 0, reorder), newcomm)
     else
       ierror = rankwise_dist_graph_create_adjacent_f(oldcomm, size(sources), sources, outdegree=size(destinations), &
-          destinations=destinations, info=info, reorder=flag(reorder), newcomm=newcomm)
+          destinations=destinations, info=info, reorder=merge(1, 0, reorder), newcomm=newcomm)
     end if
   end subroutine
 
@@ -42,7 +42,7 @@ contains
     integer, intent(in) :: oldcomm, ndims, dims(ndims), stencil(:, :)
     logical, intent(in) :: periods(ndims), reorder
     integer, intent(out) :: cartcomm, ierror
-    ierror = MPIX_Cart_stencil_comm_f(oldcomm, ndims, dims, flags(periods), flag(reorder), flat(stencil), &
+    ierror = MPIX_Cart_stencil_comm_f(oldcomm, ndims, dims, merge(1, 0, periods), merge(1, 0, reorder), stencil, &
         columns(stencil, ndims), cartcomm)
   end subroutine
 
@@ -53,7 +53,7 @@ contains
     logical, intent(in) :: periods(ndims)
     integer(c_long_long), intent(out) :: j_sum, j_max
     integer, intent(out) :: ierror
-    ierror = rankwise_stencil_score_f(comm, ndims, dims, flags(periods), flat(stencil), columns(stencil, ndims), &
+    ierror = rankwise_stencil_score_f(comm, ndims, dims, merge(1, 0, periods), stencil, columns(stencil, ndims), &
         j_sum=j_sum, j_max=j_max)
   end subroutine
 
@@ -69,24 +69,6 @@ contains
     end do
     allocate(character(len=length) :: text)
     if (length > 0) text = transfer(c_text(1:length), text)
-  end function
-
-  elemental integer(c_int) function flag(value)
-    logical, intent(in) :: value
-    flag = merge(1_c_int, 0_c_int, value)
-  end function
-
-  pure function flags(values)
-    logical, intent(in) :: values(:)
-    integer(c_int) :: flags(size(values))
-    flags = flag(values)
-  end function
-
-  pure function flat(stencil)
-    integer, intent(in) :: stencil(:, :)
-    integer(c_int) :: flat(max(1, size(stencil)))
-    flat = 0
-    if (size(stencil) > 0) flat = reshape(stencil, [size(stencil)])
   end function
 
   ! The number of offsets; -1, which the library refuses on all ranks alike, where a column is no offset of ndims axes.
