@@ -1,10 +1,12 @@
 #include "halo/halo.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace rankwise {
 
@@ -68,6 +70,8 @@ bool reaches_further(const std::vector<Index>& known, Index overlap, Index width
 
 namespace {
 
+using Intervals = std::vector<Interval>;  // of each axis
+
 // What a rank has to do with the ranks of one coordinate, on one axis: all images, and their union in pieces.
 struct Group {
   Index coordinate = 0;
@@ -90,20 +94,53 @@ std::vector<Interval> joined(const std::vector<HaloReach>& reaches) {
   return pieces;
 }
 
-// All choices of one of so many on each axis, in row-major order.
-template <class Each>
-void each_choice(const std::vector<std::size_t>& counts, Each each) {
-  if (std::ranges::find(counts, std::size_t{0}) != counts.end()) return;
-  std::vector<std::size_t> at(counts.size(), 0);
+// What each of several axes has of something: member of each.
+template <class Axes, class Member>
+auto lists(const Axes& axes, Member member) {
+  std::vector<std::span<const typename std::decay_t<decltype(std::invoke(member, axes.front()))>::value_type>> all;
+  for (const auto& axis : axes) all.emplace_back(std::invoke(member, axis));
+  return all;
+}
+
+// Calls each with one of every list, for all such choices in row-major order.
+template <class Item, class Each>
+void each_choice(const std::vector<std::span<const Item>>& lists, Each each) {
+  if (std::ranges::any_of(lists, [](const auto& list) { return list.empty(); })) return;
+  std::vector<const Item*> chosen;
+  for (const auto& list : lists) chosen.push_back(list.data());
   while (true) {
-    each(at);
-    std::size_t axis = counts.size();
-    while (axis > 0 && ++at[axis - 1] == counts[axis - 1]) at[--axis] = 0;
+    each(chosen);
+    std::size_t axis = lists.size();
+    while (axis > 0 && ++chosen[axis - 1] == lists[axis - 1].data() + lists[axis - 1].size()) {
+      --axis;
+      chosen[axis] = lists[axis].data();
+    }
     if (axis == 0) return;
   }
 }
 
 using AxisReaches = std::vector<HaloReaches>;  // of each axis of a field
+using Groups = std::vector<const Group*>;      // one of each axis
+using Image = std::vector<const HaloReach*>;   // likewise
+
+Intervals stretches(const Image& image, Interval HaloReach::* which) {
+  Intervals box;
+  for (const HaloReach* reach : image) box.push_back(reach->*which);
+  return box;
+}
+
+BoxCells lengths(const Intervals& box) {
+  BoxCells extent{};
+  for (std::size_t axis = 0; axis < box.size(); ++axis) extent[axis] = box[axis].length();
+  return extent;
+}
+
+// Where a box begins in memory of such steps.
+Bytes place(const Intervals& box, const BoxSteps& step) {
+  Bytes bytes = 0;
+  for (std::size_t axis = 0; axis < box.size(); ++axis) bytes += box[axis].begin * step[axis];
+  return bytes;
+}
 
 class Maker {
  public:
@@ -111,108 +148,79 @@ class Maker {
 
   // Adds to a stage the messages of one field between this rank and all that the stretches of the axes lead to.
   void add(HaloStage& stage, std::size_t f, const AxisReaches& axes) const {
-    std::vector<std::vector<Group>> in;
-    std::vector<std::vector<Group>> out;
-    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-      in.push_back(groups(axis, axes[axis].receives, +1));
-      out.push_back(groups(axis, axes[axis].sends, -1));
-    }
-    each_peer(in, [&](Index peer, const std::vector<const Group*>& chosen) {
+    each_peer(axes, +1, [&](Index peer, const Groups& chosen) {
       if (peer == spec_.rank) {
-        each_image(chosen, [&](const std::vector<const HaloReach*>& image) { add_local(stage, f, image); });
+        each_image(chosen, [&](const Image& image) { add_local(stage, f, image, &HaloReach::owned, &HaloReach::ghost); });
       } else {
         add_receive(section(stage.receives, peer, f), f, chosen);
       }
     });
-    each_peer(out, [&](Index peer, const std::vector<const Group*>& chosen) {
-      if (peer != spec_.rank) add_send(section(stage.sends, peer, f), f, chosen);
+    each_peer(axes, -1, [&](Index peer, const Groups& chosen) {
+      if (peer == spec_.rank) return;
+      HaloSection& own = section(stage.sends, peer, f);
+      each_piece(chosen, [&](const Intervals& piece) { append(own, f, piece, /*into_message=*/true); });
     });
   }
 
   // Adds what is read from the fields of some ranks, image by image.
   void add_pulls(HaloStage& stage, std::size_t f, const AxisReaches& axes, const std::vector<HaloSource>& sources) const {
     for (const HaloSource& source : sources) static_cast<void>(section(stage.pulls, source.peer, f));
-    std::vector<std::vector<HaloReach>> in;
-    for (const HaloReaches& axis : axes) in.push_back(axis.receives);
-    each_region(
-        in,
-        [&](Index peer, const std::vector<const HaloReach*>& image) {
-          const auto source = std::ranges::lower_bound(sources, peer, {}, &HaloSource::peer);
-          if (source == sources.end() || source->peer != peer) return;
-          HaloSection& own = section(stage.pulls, peer, f);
-          BoxCopy copy = copy_of(f, lengths(image), source->steps[f], spec_.fields[f].step);
-          for (std::size_t axis = 0; axis < image.size(); ++axis)
-            copy.from += image[axis]->owned.begin * source->steps[f][axis];
-          copy.into = place(f, image, &HaloReach::ghost);
-          own.copies.push_back(copy);
-          own.bytes += copy.bytes();
-        },
-        +1);
+    each_region(axes, +1, [&](Index peer, const Image& image) {
+      const auto source = std::ranges::lower_bound(sources, peer, {}, &HaloSource::peer);
+      if (source == sources.end() || source->peer != peer) return;
+      HaloSection& own = section(stage.pulls, peer, f);
+      const Intervals owned = stretches(image, &HaloReach::owned);
+      BoxCopy copy = copy_of(f, lengths(owned), source->steps[f], spec_.fields[f].step);
+      copy.from += place(owned, source->steps[f]);
+      copy.into = place(stretches(image, &HaloReach::ghost), spec_.fields[f].step);
+      own.copies.push_back(copy);
+      own.bytes += copy.bytes();
+    });
   }
 
   // Adds the way back, region by region: every ghost contributes once, in the order of the offsets.
   void add_back(HaloStage& stage, std::size_t f, const AxisReaches& axes) const {
-    std::vector<std::vector<HaloReach>> in;
-    std::vector<std::vector<HaloReach>> out;
-    for (const HaloReaches& axis : axes) {
-      in.push_back(axis.receives);
-      out.push_back(axis.sends);
-    }
-    each_region(
-        in,
-        [&](Index peer, const std::vector<const HaloReach*>& image) {
-          if (peer == spec_.rank) {
-            BoxCopy copy = copy_of(f, lengths(image), spec_.fields[f].step, spec_.fields[f].step);
-            copy.from = place(f, image, &HaloReach::ghost);
-            copy.into = place(f, image, &HaloReach::owned);
-            stage.local[f].push_back(copy);
-          } else {
-            append(section(stage.sends, peer, f), f, image, &HaloReach::ghost, /*into_message=*/true);
-          }
-        },
-        +1);
-    each_region(
-        out,
-        [&](Index peer, const std::vector<const HaloReach*>& image) {
-          if (peer != spec_.rank) append(section(stage.receives, peer, f), f, image, &HaloReach::owned, /*into_message=*/false);
-        },
-        -1);
+    each_region(axes, +1, [&](Index peer, const Image& image) {
+      if (peer == spec_.rank) {
+        add_local(stage, f, image, &HaloReach::ghost, &HaloReach::owned);
+      } else {
+        append(section(stage.sends, peer, f), f, stretches(image, &HaloReach::ghost), /*into_message=*/true);
+      }
+    });
+    each_region(axes, -1, [&](Index peer, const Image& image) {
+      if (peer == spec_.rank) return;
+      append(section(stage.receives, peer, f), f, stretches(image, &HaloReach::owned), /*into_message=*/false);
+    });
   }
 
   void add_regions(std::vector<HaloRegion>& regions, std::size_t f, const AxisReaches& axes) const {
-    std::vector<std::vector<HaloReach>> in;
-    for (const HaloReaches& axis : axes) in.push_back(axis.receives);
-    each_region(
-        in,
-        [&](Index peer, const std::vector<const HaloReach*>& image) {
-          HaloRegion region{{}, peer, spec_.fields[f].element_bytes};
-          const BoxCells extent = lengths(image);
-          for (std::size_t axis = 0; axis < image.size(); ++axis) {
-            if (static_cast<int>(axis) < spec_.grid.ndim()) region.offset.push_back(image[axis]->offset);
-            region.bytes *= static_cast<std::size_t>(extent[axis]);
-          }
-          const auto same = std::ranges::find(regions, region.offset, &HaloRegion::offset);
-          if (same == regions.end()) {
-            regions.push_back(std::move(region));
-          } else {
-            same->bytes += region.bytes;
-          }
-        },
-        +1);
+    each_region(axes, +1, [&](Index peer, const Image& image) {
+      HaloRegion region{{}, peer, spec_.fields[f].element_bytes};
+      for (std::size_t axis = 0; axis < image.size(); ++axis) {
+        if (static_cast<int>(axis) < spec_.grid.ndim()) region.offset.push_back(image[axis]->offset);
+        region.bytes *= static_cast<std::size_t>(image[axis]->owned.length());
+      }
+      const auto same = std::ranges::find(regions, region.offset, &HaloRegion::offset);
+      if (same == regions.end()) {
+        regions.push_back(std::move(region));
+      } else {
+        same->bytes += region.bytes;
+      }
+    });
   }
 
  private:
   [[nodiscard]] Index coordinate(std::size_t axis, Index delta) const {
     return static_cast<int>(axis) < spec_.grid.ndim() ? spec_.grid.shifted(static_cast<int>(axis), coords_[axis], delta) : 0;
   }
-  [[nodiscard]] Index own_coordinate(std::size_t axis) const {
-    return static_cast<int>(axis) < spec_.grid.ndim() ? coords_[axis] : 0;
-  }
 
-  // direction: +1 where the reach's offset leads to the peer, -1 where the peer sees this rank at it.
-  [[nodiscard]] std::vector<Group> groups(std::size_t axis, const std::vector<HaloReach>& reaches, Index direction) const {
+  // direction, here and below: +1: what is received, whose offsets lead to the peer; -1: what is sent, where the peer sees this
+  // rank at the offset.
+  static auto of(int direction) { return direction > 0 ? &HaloReaches::receives : &HaloReaches::sends; }
+
+  [[nodiscard]] std::vector<Group> groups(std::size_t axis, const HaloReaches& reaches, int direction) const {
     std::map<Index, Group> found;
-    for (const HaloReach& reach : reaches) {
+    for (const HaloReach& reach : reaches.*of(direction)) {
       const Index c = coordinate(axis, direction * reach.offset);
       found[c].coordinate = c;
       found[c].reaches.push_back(reach);
@@ -230,52 +238,47 @@ class Maker {
   }
 
   template <class Each>
-  void each_peer(const std::vector<std::vector<Group>>& axes, Each each) const {
-    std::vector<std::size_t> counts;
-    for (const auto& axis : axes) counts.push_back(axis.size());
-    each_choice(counts, [&](const std::vector<std::size_t>& at) {
-      std::vector<const Group*> chosen;
+  void each_peer(const AxisReaches& axes, int direction, Each each) const {
+    std::vector<std::vector<Group>> all;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) all.push_back(groups(axis, axes[axis], direction));
+    each_choice(lists(all, std::identity{}), [&](const Groups& chosen) {
       std::vector<Index> coordinates;
-      for (std::size_t axis = 0; axis < at.size(); ++axis) {
-        chosen.push_back(&axes[axis][at[axis]]);
-        coordinates.push_back(chosen.back()->coordinate);
-      }
+      for (const Group* group : chosen) coordinates.push_back(group->coordinate);
       each(rank_of(coordinates), chosen);
     });
   }
 
+  static bool is_own(const Image& image) {
+    return std::ranges::all_of(image, [](const HaloReach* reach) { return reach->offset == 0; });
+  }
+
   // All regions but the own box.
   template <class Each>
-  void each_region(const std::vector<std::vector<HaloReach>>& axes, Each each, Index direction) const {
-    std::vector<std::size_t> counts;
-    for (const auto& axis : axes) counts.push_back(axis.size());
-    each_choice(counts, [&](const std::vector<std::size_t>& at) {
-      std::vector<const HaloReach*> image;
+  void each_region(const AxisReaches& axes, int direction, Each each) const {
+    each_choice(lists(axes, of(direction)), [&](const Image& image) {
+      if (is_own(image)) return;
       std::vector<Index> coordinates;
-      bool is_own = true;
-      for (std::size_t axis = 0; axis < at.size(); ++axis) {
-        const HaloReach& reach = axes[axis][at[axis]];
-        image.push_back(&reach);
-        coordinates.push_back(coordinate(axis, direction * reach.offset));
-        is_own = is_own && reach.offset == 0;
+      for (std::size_t axis = 0; axis < image.size(); ++axis) {
+        coordinates.push_back(coordinate(axis, direction * image[axis]->offset));
       }
-      if (!is_own) each(rank_of(coordinates), image);
+      each(rank_of(coordinates), image);
     });
   }
 
   // All images within the groups but the own box itself.
   template <class Each>
-  static void each_image(const std::vector<const Group*>& chosen, Each each) {
-    std::vector<std::size_t> counts;
-    for (const Group* group : chosen) counts.push_back(group->reaches.size());
-    each_choice(counts, [&](const std::vector<std::size_t>& at) {
-      std::vector<const HaloReach*> image;
-      bool is_own = true;
-      for (std::size_t axis = 0; axis < at.size(); ++axis) {
-        image.push_back(&chosen[axis]->reaches[at[axis]]);
-        is_own = is_own && image.back()->offset == 0;
-      }
-      if (!is_own) each(image);
+  static void each_image(const Groups& chosen, Each each) {
+    each_choice(lists(chosen, &Group::reaches), [&](const Image& image) {
+      if (!is_own(image)) each(image);
+    });
+  }
+
+  template <class Each>
+  static void each_piece(const Groups& chosen, Each each) {
+    each_choice(lists(chosen, &Group::pieces), [&](const std::vector<const Interval*>& piece) {
+      Intervals box;
+      for (const Interval* stretch : piece) box.push_back(*stretch);
+      each(box);
     });
   }
 
@@ -285,12 +288,6 @@ class Maker {
       at = messages.insert(at, HaloMessage{peer, std::vector<HaloSection>(spec_.fields.size())});
     }
     return at->sections[f];
-  }
-
-  [[nodiscard]] static BoxCells lengths(const std::vector<const HaloReach*>& image) {
-    BoxCells extent{};
-    for (std::size_t axis = 0; axis < image.size(); ++axis) extent[axis] = image[axis]->owned.length();
-    return extent;
   }
 
   // The steps of a packed box, its axes in the order of the spec, and its bytes.
@@ -311,80 +308,41 @@ class Maker {
     return BoxCopy::of_box(spec_.fields[f].ndim, extent, spec_.fields[f].element_bytes, from, into);
   }
 
-  [[nodiscard]] Bytes place(std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::* where) const {
-    Bytes bytes = 0;
-    for (std::size_t axis = 0; axis < image.size(); ++axis) {
-      bytes += (image[axis]->*where).begin * spec_.fields[f].step[axis];
-    }
-    return bytes;
-  }
-
-  void add_local(HaloStage& stage, std::size_t f, const std::vector<const HaloReach*>& image) const {
+  void add_local(HaloStage& stage, std::size_t f, const Image& image, Interval HaloReach::* from,
+                 Interval HaloReach::* into) const {
     const BoxSteps& step = spec_.fields[f].step;
-    BoxCopy copy = copy_of(f, lengths(image), step, step);
-    copy.from = place(f, image, &HaloReach::owned);
-    copy.into = place(f, image, &HaloReach::ghost);
+    BoxCopy copy = copy_of(f, lengths(stretches(image, &HaloReach::owned)), step, step);
+    copy.from = place(stretches(image, from), step);
+    copy.into = place(stretches(image, into), step);
     stage.local[f].push_back(copy);
   }
 
-  // One region at the end of a section.
-  void append(HaloSection& section, std::size_t f, const std::vector<const HaloReach*>& image, Interval HaloReach::* where,
-              bool into_message) const {
+  // One box at the end of a section.
+  void append(HaloSection& section, std::size_t f, const Intervals& box, bool into_message) const {
     std::size_t bytes = 0;
-    const BoxCells extent = lengths(image);
+    const BoxCells extent = lengths(box);
     const BoxSteps dense = packed(f, extent, &bytes);
     const BoxSteps& step = spec_.fields[f].step;
     BoxCopy copy = into_message ? copy_of(f, extent, step, dense) : copy_of(f, extent, dense, step);
     (into_message ? copy.into : copy.from) = static_cast<Bytes>(section.bytes);
-    (into_message ? copy.from : copy.into) = place(f, image, where);
+    (into_message ? copy.from : copy.into) = place(box, step);
     section.copies.push_back(copy);
     section.bytes += bytes;
   }
 
-  template <class Each>
-  static void each_piece(const std::vector<const Group*>& chosen, Each each) {
-    std::vector<std::size_t> counts;
-    for (const Group* group : chosen) counts.push_back(group->pieces.size());
-    each_choice(counts, [&](const std::vector<std::size_t>& at) {
-      std::vector<Interval> piece;
-      for (std::size_t axis = 0; axis < at.size(); ++axis) piece.push_back(chosen[axis]->pieces[at[axis]]);
-      each(piece);
-    });
-  }
-
-  [[nodiscard]] static BoxCells lengths(const std::vector<Interval>& piece) {
-    BoxCells extent{};
-    for (std::size_t axis = 0; axis < piece.size(); ++axis) extent[axis] = piece[axis].length();
-    return extent;
-  }
-
-  void add_send(HaloSection& section, std::size_t f, const std::vector<const Group*>& chosen) const {
-    each_piece(chosen, [&](const std::vector<Interval>& piece) {
-      std::size_t bytes = 0;
-      const BoxCells extent = lengths(piece);
-      const BoxSteps dense = packed(f, extent, &bytes);
-      BoxCopy copy = copy_of(f, extent, spec_.fields[f].step, dense);
-      for (std::size_t axis = 0; axis < piece.size(); ++axis) copy.from += piece[axis].begin * spec_.fields[f].step[axis];
-      copy.into = static_cast<Bytes>(section.bytes);
-      section.copies.push_back(copy);
-      section.bytes += bytes;
-    });
-  }
-
   // Every image is cut out of the one piece that holds it.
-  void add_receive(HaloSection& section, std::size_t f, const std::vector<const Group*>& chosen) const {
-    each_piece(chosen, [&](const std::vector<Interval>& piece) {
+  void add_receive(HaloSection& section, std::size_t f, const Groups& chosen) const {
+    each_piece(chosen, [&](const Intervals& piece) {
       std::size_t bytes = 0;
       const BoxSteps dense = packed(f, lengths(piece), &bytes);
-      each_image(chosen, [&](const std::vector<const HaloReach*>& image) {
-        BoxCopy copy = copy_of(f, lengths(image), dense, spec_.fields[f].step);
-        copy.from = static_cast<Bytes>(section.bytes);
+      each_image(chosen, [&](const Image& image) {
+        const Intervals owned = stretches(image, &HaloReach::owned);
         for (std::size_t axis = 0; axis < piece.size(); ++axis) {
-          const Interval& owned = image[axis]->owned;
-          if (owned.begin < piece[axis].begin || owned.begin >= piece[axis].end) return;
-          copy.from += (owned.begin - piece[axis].begin) * dense[axis];
+          if (owned[axis].begin < piece[axis].begin || owned[axis].begin >= piece[axis].end) return;
         }
-        copy.into = place(f, image, &HaloReach::ghost);
+        BoxCopy copy = copy_of(f, lengths(owned), dense, spec_.fields[f].step);
+        copy.from = static_cast<Bytes>(section.bytes) + place(owned, dense) - place(piece, dense);
+        copy.into = place(stretches(image, &HaloReach::ghost), spec_.fields[f].step);
         section.copies.push_back(copy);
       });
       section.bytes += bytes;
