@@ -6,6 +6,7 @@
 
 #include "fft/library.hpp"
 #include "fft/memory.hpp"
+#include "fft/transform_stages.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {
@@ -260,21 +261,6 @@ void Fft3d<Real>::come(Stages& stages, bool transforms, const Ends& ends) {
   }
 }
 
-#define RANKWISE_INSTANTIATE(Real)                                            \
-  template Fft3d<Real>::Fft3d(MPI_Comm, const FftSpec&, const FftLibrary&);   \
-  template Fft3d<Real>::~Fft3d();                                             \
-  template Box Fft3d<Real>::output_box() const;                               \
-  template std::size_t Fft3d<Real>::memory_bytes() const;                     \
-  template void Fft3d<Real>::run(Direction, const Ends&);                     \
-  template void Fft3d<Real>::add(Stages&, Direction, const Ends&);            \
-  template ShortenedTimes Fft3d<Real>::run_shortened(Direction, std::size_t); \
-  template void Fft3d<Real>::run_exchanges();                                 \
-  template void Fft3d<Real>::run_transforms(Direction);                       \
-  template void Fft3d<Real>::progress() const;
-RANKWISE_INSTANTIATE(double)
-RANKWISE_INSTANTIATE(float)
-#undef RANKWISE_INSTANTIATE
-
 // Which plans of the local library a 3-D transform takes.
 
 namespace {
@@ -354,11 +340,7 @@ typename Fft3d<Real>::Planned Fft3d<Real>::plan_planes(const FftLibrary& library
     if (p2_ == 1) batch = {{static_cast<int>(n1_), points}, static_cast<int>(planes), 1, static_cast<int>(plane), batch.real};
     return library.plan<Real>(batch, direction, spec_.planning, data(), into);
   };
-  for (const Direction d : {Direction::forward, Direction::backward}) {
-    const auto which = static_cast<std::size_t>(d);
-    planned.whole[which] = make(planned.step, d);
-    if (own0_ % planned.step != 0) planned.rest[which] = make(own0_ % planned.step, d);
-  }
+  planned.plan(own0_, make);
   return planned;
 }
 
@@ -372,19 +354,11 @@ typename Fft3d<Real>::Planned Fft3d<Real>::plan_panels(const FftLibrary& library
     const auto stride = static_cast<int>(width);
     return library.plan<Real>({{static_cast<int>(points)}, stride, stride, 1}, direction, spec_.planning, panel_.as<Value>());
   };
-  for (const Direction d : {Direction::forward, Direction::backward}) {
-    const auto which = static_cast<std::size_t>(d);
-    planned.whole[which] = make(planned.step, d);
-    if (columns % planned.step != 0) planned.rest[which] = make(columns % planned.step, d);
-  }
+  planned.plan(columns, make);
   return planned;
 }
 
-#define RANKWISE_INSTANTIATE(Real)                                                       \
-  template void Fft3d<Real>::Planned::run(const Value*, Value*, Index, Direction) const; \
-  template void Fft3d<Real>::plan(const FftLibrary&);
-RANKWISE_INSTANTIATE(double)
-RANKWISE_INSTANTIATE(float)
-#undef RANKWISE_INSTANTIATE
+template class Fft3d<double>;
+template class Fft3d<float>;
 
 }  // namespace rankwise

@@ -140,6 +140,14 @@ class Fft3d {
     std::array<std::unique_ptr<LocalFft<Real>>, 2> whole;
     std::array<std::unique_ptr<LocalFft<Real>>, 2> rest;
     Index step = 1;  // planes or columns of a whole batch
+    // make: gives the plan of so many of them.
+    template <class Make>
+    void plan(Index count, Make make) {
+      for (const Direction d : {Direction::forward, Direction::backward}) {
+        whole[static_cast<std::size_t>(d)] = make(step, d);
+        if (count % step != 0) rest[static_cast<std::size_t>(d)] = make(count % step, d);
+      }
+    }
     void run(const Value* from, Value* into, Index count, Direction direction) const;
   };
   class Lap;

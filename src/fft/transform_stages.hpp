@@ -1,4 +1,5 @@
-// Memory that is read soon is brought into the cache bit by bit: while a processor computes, its memory is idle.
+// The stages of a 3-D transform: the rest of fft/transform.cpp, which alone includes it.
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -13,6 +14,7 @@
 
 namespace rankwise {
 
+// Memory that is read soon is brought into the cache bit by bit: while a processor computes, its memory is idle.
 class Upcoming {
  public:
   // bytes: that will be read at next (null: nothing); times: that `some` is called.
@@ -230,19 +232,7 @@ Way Fft3d<Real>::way() {
   return way;
 }
 
-#define RANKWISE_INSTANTIATE(Real)                                            \
-  template struct Fft3d<Real>::Between;                                       \
-  template void Fft3d<Real>::share_memory();                                  \
-  template void Fft3d<Real>::connect(Index);                                  \
-  template typename Fft3d<Real>::Exchanges& Fft3d<Real>::exchanges_of(Index); \
-  template Share Fft3d<Real>::chunk_of(Index, Index, Index) const;
-RANKWISE_INSTANTIATE(double)
-RANKWISE_INSTANTIATE(float)
-#undef RANKWISE_INSTANTIATE
-
 // The local work of a 3-D transform, stage by stage.
-
-namespace {
 
 template <typename Value>
 void copy_scaled(const Value* from, Index count, Value* into, double scale) {
@@ -253,8 +243,6 @@ void copy_scaled(const Value* from, Index count, Value* into, double scale) {
   const auto factor = static_cast<typename Value::value_type>(scale);
   std::transform(from, from + count, into, [factor](const Value& value) { return value * factor; });
 }
-
-}  // namespace
 
 // Adds the time since the last mark to a phase.
 template <typename Real>
@@ -566,19 +554,5 @@ void Fft3d<Real>::transform_first(const std::vector<Piece<const Value>>& from, c
     return width;
   });
 }
-
-#define RANKWISE_INSTANTIATE(Real)                                                                                     \
-  template void Fft3d<Real>::run_alone(Direction, const Ends&);                                                        \
-  template void Fft3d<Real>::scatter_planes(bool, const Ends&, const Between&, Index);                                 \
-  template void Fft3d<Real>::gather_planes(bool, const Ends&, const Between&, Index);                                  \
-  template void Fft3d<Real>::transform_middle(bool, Direction, Index, const Between&, const Between&);                 \
-  template void Fft3d<Real>::run_field_alone(Direction, const Ends&, Value*);                                          \
-  template auto Fft3d<Real>::columns(Value*, Index, std::size_t) const -> Piece<Value>;                                \
-  template auto Fft3d<Real>::columns(const Value*, Index, std::size_t) const -> Piece<const Value>;                    \
-  template void Fft3d<Real>::transform_first(const std::vector<Piece<const Value>>&, const std::vector<Piece<Value>>&, \
-                                             Direction, const Ends&);
-RANKWISE_INSTANTIATE(double)
-RANKWISE_INSTANTIATE(float)
-#undef RANKWISE_INSTANTIATE
 
 }  // namespace rankwise
