@@ -193,24 +193,18 @@ std::shared_ptr<const Census> census_of(const Few& few, const Partners& partners
                        [&few](Index rank, const Coords& coords) { return few.stand_in(rank, coords); });
 }
 
-template <class Import, class Reduce>
-Walk walk_linked(SendMode mode, const Few& few, const Layout& layout, Import&& import, const Reduce& reduce) {
+Walk walk_linked(const Program& program, const Few& few, const Layout& layout) {
   Partners partners(few.grid());
   std::vector<LinkedSchedules> parts;
-  parts.push_back(linked(few, partners, import));
-  if (reduce) parts.push_back(linked(few, partners, reduce));
+  for (const auto* make : {&program.import, &program.reduce}) {
+    if (*make) parts.push_back(linked(few, partners, [&](Index rank) { return (*make)(program.grid, rank); }));
+  }
   const auto census = census_of(few, partners, layout);
   for (LinkedSchedules& part : parts) part.census = census;
-  return Walk(mode, std::move(parts));
+  return Walk(program.mode, std::move(parts));
 }
 
-Walk walk_linked(const Program& program, const Few& few, const Layout& layout) {
-  std::function<RankSchedule(Index)> reduce;
-  if (program.reduce) reduce = [&](Index rank) { return program.reduce(program.grid, rank); };
-  return walk_linked(program.mode, few, layout, [&](Index rank) { return program.import(program.grid, rank); }, reduce);
-}
-
-// What every rank does in an exchange without teams.
+// What every rank does in an exchange.
 Program program_of(const ExchangeSpec& spec) {
   Program program{spec.mode, spec.grid, {}, {}, {}};
   for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
@@ -273,30 +267,28 @@ std::shared_ptr<const Census> census_of_line(const Few& few, const Partners& par
 // What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
 // all axes. blocks: what each axis' messages have for one block of the line.
 Walk walk_of_lines(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {
-  std::vector<LinkedSchedules> imports;
-  std::vector<LinkedSchedules> reduces;
+  std::vector<std::vector<LinkedSchedules>> ways(includes_reduce(spec) ? 2 : 1);  // the import and the way back
   std::size_t ranks = 0;
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
     const ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
                             Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
     const Few few(program_of(line));
     Partners partners(few.grid());
-    const std::size_t first_reduce = reduces.size();
-    imports.push_back(linked(few, partners, [&](Index rank) { return make_schedule(line, rank); }));
-    if (includes_reduce(spec)) reduces.push_back(linked(few, partners, [&](Index rank) { return make_reduce(line, rank); }));
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      const auto make = way == 0 ? make_schedule : make_reduce;
+      ways[way].push_back(linked(few, partners, [&](Index rank) { return make(line, rank); }));
+    }
     const auto census = census_of_line(few, partners, spec.grid, axis, layout);
-    const Index of_axis = blocks[static_cast<std::size_t>(axis)];
-    imports.back().census = census;
-    make_part(imports.back(), of_axis);
-    for (std::size_t i = first_reduce; i < reduces.size(); ++i) {
-      reduces[i].census = census;
-      make_part(reduces[i], of_axis);
+    for (auto& way : ways) {
+      way.back().census = census;
+      make_part(way.back(), blocks[static_cast<std::size_t>(axis)]);
     }
     ranks = std::max(ranks, few.ranks().size());
   }
-  std::move(reduces.rbegin(), reduces.rend(), std::back_inserter(imports));
-  for (LinkedSchedules& part : imports) part.schedules.resize(ranks);  // shorter lines have nothing for the rest
-  return Walk(spec.mode, std::move(imports));
+  std::vector<LinkedSchedules> parts = std::move(ways.front());
+  if (ways.size() > 1) std::move(ways.back().rbegin(), ways.back().rend(), std::back_inserter(parts));
+  for (LinkedSchedules& part : parts) part.schedules.resize(ranks);  // shorter lines have nothing for the rest
+  return Walk(spec.mode, std::move(parts));
 }
 
 // How far the messages of a program go on an open axis; on a ring as far as it is long.
@@ -407,9 +399,7 @@ Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout) {
   if (algorithm.has_teams) {
     const Few few(spec);
     if (few.are_too_many()) return walk_of_few(closed(spec), layout);
-    const auto import = [&spec](Index rank) { return make_schedule(spec, rank); };
-    return walk_linked(spec.mode, few, layout, import,
-                       std::function<RankSchedule(Index)>([&spec](Index rank) { return make_reduce(spec, rank); }));
+    return walk_linked(program_of(spec), few, layout);
   }
   const Program program = program_of(spec);
   const Few few(program);
@@ -445,10 +435,11 @@ Walk walk_of(const Program& program, const Layout& layout) {
   const bool small =
       ranks <= most_operations_of_all && program.import(program.grid, ranks / 2).operations() <= most_operations_of_all / ranks;
   if (!small) return walk_of_few(program, layout);
-  std::vector<LinkedSchedules> parts(program.reduce ? 2 : 1);
-  for (Index rank = 0; rank < ranks; ++rank) {
-    parts[0].schedules.push_back(program.import(program.grid, rank));
-    if (program.reduce) parts[1].schedules.push_back(program.reduce(program.grid, rank));
+  std::vector<LinkedSchedules> parts;
+  for (const auto* make : {&program.import, &program.reduce}) {
+    if (!*make) continue;
+    parts.emplace_back();
+    for (Index rank = 0; rank < ranks; ++rank) parts.back().schedules.push_back((*make)(program.grid, rank));
   }
   return Walk(program.mode, std::move(parts)).at(layout.placement());
 }

@@ -109,17 +109,19 @@ void HaloMover::begin() {
   if (combine_ == nullptr) run_local(stage);
 }
 
+void HaloMover::bring(const std::vector<BoxCopy>& copies, std::byte* into, const std::byte* from) const {
+  for (const BoxCopy& copy : copies) {
+    if (combine_ == nullptr) {
+      run(copy, into, from);
+    } else {
+      each_row(copy, into, from, [&](std::byte* to, const std::byte* row, std::size_t n) { combine_(to, row, n, context_); });
+    }
+  }
+}
+
 void HaloMover::run_local(const HaloStage& stage) {
   for (std::size_t f = 0; f < stage.local.size(); ++f) {
-    if ((active_ >> f & 1) == 0) continue;
-    for (const BoxCopy& copy : stage.local[f]) {
-      if (combine_ == nullptr) {
-        run(copy, fields_[f], fields_[f]);
-      } else {
-        each_row(copy, fields_[f], fields_[f],
-                 [&](std::byte* into, const std::byte* from, std::size_t n) { combine_(into, from, n, context_); });
-      }
-    }
+    if ((active_ >> f & 1) != 0) bring(stage.local[f], fields_[f], fields_[f]);
   }
 }
 
@@ -127,15 +129,7 @@ void HaloMover::unpack(std::size_t stage, std::size_t i) {
   const HaloMessage& message = stages_[stage].receives[i];
   if (combine_ == nullptr && in_place(message, false) != nullptr) return;
   each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t start) {
-    const std::byte* from = carriers_[stage]->in(i) + start;
-    for (const BoxCopy& copy : section.copies) {
-      if (combine_ == nullptr) {
-        run(copy, fields_[f], from);
-      } else {
-        each_row(copy, fields_[f], from,
-                 [&](std::byte* into, const std::byte* row, std::size_t n) { combine_(into, row, n, context_); });
-      }
-    }
+    bring(section.copies, fields_[f], carriers_[stage]->in(i) + start);
   });
 }
 

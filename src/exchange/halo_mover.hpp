@@ -42,6 +42,8 @@ class HaloMover {
   bool advance(bool wait);
   void begin();
   void unpack(std::size_t stage, std::size_t i);
+  // Copies, or combines, where a way back is carried out.
+  void bring(const std::vector<BoxCopy>& copies, std::byte* into, const std::byte* from) const;
   void run_local(const HaloStage& stage);
   void combine_all(const HaloStage& stage, std::size_t number);
   [[nodiscard]] std::size_t active_bytes(const HaloMessage& message) const;
