@@ -318,15 +318,13 @@ std::vector<Index> Layout::chosen(Index units, Index ranks, std::size_t partners
 std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector<Partner>& partners,
                                              const std::vector<Reach>& reach, bool members, const std::vector<Index>& label,
                                              const std::function<Index(Index, const Coords&)>& kind_of) const {
-  std::vector<bool> periodic;
-  for (int axis = 0; axis < grid.ndim(); ++axis) periodic.push_back(grid.periodic(axis));
   for (const Known& known : known_) {
-    if (known.label == label && known.periodic == periodic && known.partners == partners && known.reach == reach) {
+    if (known.label == label && known.periodic == grid.periodic() && known.partners == partners && known.reach == reach) {
       return known.census;
     }
   }
   auto census = std::make_shared<const Census>(count(grid, partners, reach, members, kind_of));
-  known_.push_back({std::move(periodic), label, partners, reach, census});
+  known_.push_back({grid.periodic(), label, partners, reach, census});
   return census;
 }
 

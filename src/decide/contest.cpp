@@ -27,9 +27,7 @@ bool asked(const std::vector<Value>& list, const Order& value) {
 
 ExchangeSpec spec_of(const Question& question, const Candidate& candidate) {
   const Grid& grid = question.grid;
-  std::vector<bool> periodic;
-  for (int axis = 0; axis < grid.ndim(); ++axis) periodic.push_back(grid.periodic(axis));
-  ExchangeSpec spec = make_spec(candidate.algorithm, candidate.mode, grid.dims(), std::move(periodic), question.cutoff,
+  ExchangeSpec spec = make_spec(candidate.algorithm, candidate.mode, grid.dims(), grid.periodic(), question.cutoff,
                                 question.shell, candidate.replication);
   if (exchange_algorithm(candidate.algorithm).needs_nodes) spec.nodes = question.nodes;
   return spec;

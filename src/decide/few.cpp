@@ -347,8 +347,7 @@ RankSchedule one_step(const Grid& grid, Index rank, const std::vector<Coords>& o
 Grid rank_grid(const ExchangeSpec& spec) {
   if (spec.team_boxes != TeamBoxes::replicated) return spec.grid;
   std::vector<Index> dims = spec.grid.dims();
-  std::vector<bool> periodic;
-  for (int axis = 0; axis < spec.grid.ndim(); ++axis) periodic.push_back(spec.grid.periodic(axis));
+  std::vector<bool> periodic = spec.grid.periodic();
   dims.push_back(spec.replication);
   periodic.push_back(false);
   return Grid(std::move(dims), std::move(periodic));

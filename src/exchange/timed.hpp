@@ -12,7 +12,7 @@
 
 #include "exchange/executor.hpp"
 #include "measure/together.hpp"
-#include "schedule/ingredient.hpp"
+#include "schedule/programs.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {

@@ -23,6 +23,7 @@ class Grid {
   [[nodiscard]] Index dim(int axis) const { return dims_[static_cast<std::size_t>(axis)]; }
   [[nodiscard]] bool periodic(int axis) const { return periodic_[static_cast<std::size_t>(axis)]; }
   [[nodiscard]] const std::vector<Index>& dims() const { return dims_; }
+  [[nodiscard]] const std::vector<bool>& periodic() const { return periodic_; }
   [[nodiscard]] Index size() const { return size_; }
 
   // Row-major cell of coordinates inside the grid.

@@ -1,6 +1,7 @@
 #include "schedule/programs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace rankwise {
@@ -62,6 +63,133 @@ RankSchedule make_transpose(Index ranks, Index rank) {
     schedule.steps.push_back(std::move(step));
   }
   return schedule;
+}
+
+namespace {
+
+constexpr std::array<std::pair<const char*, Ingredient::Kind>, 5> kinds{{{"step", Ingredient::Kind::step},
+                                                                         {"chain", Ingredient::Kind::chain},
+                                                                         {"collective", Ingredient::Kind::collective},
+                                                                         {"copy", Ingredient::Kind::copy},
+                                                                         {"add", Ingredient::Kind::add}}};
+
+bool takes_part(const Ingredient& one, Index rank) { return rank == one.a || rank == one.b; }
+
+// What hop number `hop` (from 0) of chain j brings.
+Index slot_of(const Ingredient& one, int hop, int j) { return 1 + Index{hop} * one.width + j; }
+
+Op message(Op::Kind kind, Index peer, int tag, Index slot) { return {kind, peer, tag, {{slot, 1}}, {}, {}}; }
+
+// The receives and sends of one hop; tags tell chains and hops apart.
+void add_hop(const Ingredient& one, Index peer, int hop, Step& step) {
+  for (int j = 0; j < one.width; ++j) {
+    step.ops.push_back(message(Op::Kind::recv, peer, hop * one.width + j, slot_of(one, hop, j)));
+  }
+  for (int j = 0; j < one.width; ++j) {
+    step.ops.push_back(message(Op::Kind::send, peer, hop * one.width + j, hop > 0 ? slot_of(one, hop - 1, j) : 0));
+  }
+}
+
+void add_steps(const Ingredient& one, Index peer, RankSchedule& schedule) {
+  if (one.mode != SendMode::isend_self) {
+    for (int hop = 0; hop < one.hops; ++hop) {
+      Step step;
+      add_hop(one, peer, hop, step);
+      chain_sends(step, one.mode);
+      schedule.steps.push_back(std::move(step));
+    }
+    return;
+  }
+  Step step;  // as shift does: chain after chain, each send after the receive of what it forwards
+  for (int j = 0; j < one.width; ++j) {
+    for (int hop = 0; hop < one.hops; ++hop) {
+      const int tag = hop * one.width + j;
+      step.ops.push_back(message(Op::Kind::recv, peer, tag, slot_of(one, hop, j)));
+      step.ops.push_back(message(Op::Kind::send, peer, tag, hop > 0 ? slot_of(one, hop - 1, j) : 0));
+      if (hop > 0) step.ops.back().after.push_back(step.ops.size() - 4);
+    }
+  }
+  schedule.steps.push_back(std::move(step));
+}
+
+void add_chain(const Ingredient& one, Index rank, RankSchedule& schedule) {
+  for (int hop = 0; hop < 2 * one.hops; ++hop) {
+    const bool sends = (hop % 2 == 0) == (rank == one.a);
+    const Index peer = rank == one.a ? one.b : one.a;
+    const Index there = (hop + 1) / 2;  // how many have come so far, or the number of the one that comes
+    Step step;
+    step.ops.push_back(sends ? message(Op::Kind::send, peer, 0, there) : message(Op::Kind::recv, peer, 0, 1 + hop / 2));
+    schedule.steps.push_back(std::move(step));
+  }
+}
+
+// copy: the own block into each slot; add: each block of the second half to one of the first.
+void add_work(const Ingredient& one, Index rank, RankSchedule& schedule) {
+  Step step;
+  for (int j = 0; j < one.width; ++j) {
+    const bool adds = one.kind == Ingredient::Kind::add;
+    const Index into = adds ? j : 1 + j;
+    const Index from = adds ? one.width + j : 0;
+    step.ops.push_back({Op::Kind::copy, rank, 0, {{into, 1}}, {{from, 1}}, {}});
+  }
+  schedule.steps.push_back(std::move(step));
+}
+
+}  // namespace
+
+Ingredient::Kind parse_ingredient_kind(const std::string& name) {
+  for (const auto& [id, kind] : kinds) {
+    if (name == id) return kind;
+  }
+  invalid("ingredient '" + name + "' is unknown: choose step, chain, collective, copy or add");
+}
+
+void check_ingredient(const Ingredient& ingredient) {
+  constexpr int most = 64;
+  if (ingredient.hops < 1 || ingredient.hops > most || ingredient.width < 1 || ingredient.width > most) {
+    invalid("an ingredient has 1 to 64 hops of 1 to 64 messages");
+  }
+  if (ingredient.a == ingredient.b || ingredient.a < 0 || ingredient.b < 0) invalid("an ingredient needs two ranks");
+  if (ingredient.kind == Ingredient::Kind::chain && !is_blocking(ingredient.mode)) {
+    invalid("a chain is of sends that block: choose ssend or send");
+  }
+}
+
+RankSchedule make_ingredient(const Ingredient& ingredient, Index rank) {
+  check_ingredient(ingredient);
+  RankSchedule schedule;
+  const bool is_chain = ingredient.kind == Ingredient::Kind::chain;
+  schedule.slots = is_chain                                   ? 1 + ingredient.hops
+                   : ingredient.kind == Ingredient::Kind::add ? 2 * ingredient.width
+                                                              : 1 + Index{ingredient.hops} * ingredient.width;
+  schedule.adds = ingredient.kind == Ingredient::Kind::add;
+  schedule.neighborhood = ingredient.kind == Ingredient::Kind::collective;
+  if (!takes_part(ingredient, rank)) return schedule;
+  const Index peer = rank == ingredient.a ? ingredient.b : ingredient.a;
+  switch (ingredient.kind) {
+    case Ingredient::Kind::step: add_steps(ingredient, peer, schedule); break;
+    case Ingredient::Kind::chain: add_chain(ingredient, rank, schedule); break;
+    case Ingredient::Kind::collective:
+      schedule.steps.emplace_back();
+      add_hop(ingredient, peer, 0, schedule.steps.back());
+      break;
+    case Ingredient::Kind::copy:
+    case Ingredient::Kind::add: add_work(ingredient, rank, schedule); break;
+  }
+  return schedule;
+}
+
+std::vector<Index> ingredient_origins(const Ingredient& ingredient, Index rank) {
+  std::vector<Index> found(static_cast<std::size_t>(make_ingredient(ingredient, rank).slots), -1);
+  if (!takes_part(ingredient, rank)) return found;
+  const Index peer = rank == ingredient.a ? ingredient.b : ingredient.a;
+  found[0] = rank;
+  for (std::size_t slot = 1; slot < found.size(); ++slot) {
+    const std::size_t hop = (slot - 1) / static_cast<std::size_t>(ingredient.width);
+    const bool of_peer = ingredient.kind != Ingredient::Kind::copy && hop % 2 == 0;
+    found[slot] = ingredient.kind == Ingredient::Kind::chain ? ingredient.a : of_peer ? peer : rank;
+  }
+  return found;
 }
 
 }  // namespace rankwise

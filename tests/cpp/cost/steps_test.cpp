@@ -3,7 +3,7 @@
 
 #include "../machine.hpp"
 #include "cost/walk.hpp"
-#include "schedule/ingredient.hpp"
+#include "schedule/programs.hpp"
 
 namespace rankwise {
 namespace {

@@ -1,4 +1,4 @@
-#include "schedule/ingredient.hpp"
+#include "schedule/programs.hpp"
 
 #include <gtest/gtest.h>
 

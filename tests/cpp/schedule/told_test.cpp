@@ -6,7 +6,6 @@
 #include "../refused.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/check.hpp"
-#include "schedule/ingredient.hpp"
 #include "schedule/programs.hpp"
 
 namespace rankwise {
