@@ -16,7 +16,7 @@ from rankwise.observe.needs import TooLongError
 from rankwise.observe.pattern import Pattern, find_pattern
 from rankwise.observe.phases import PhasedStep, first_events, phased
 from rankwise.observe.record import BLOCKING_SEND, SEND, Record
-from rankwise.observe.steps import Steps, common_steps
+from rankwise.observe.steps import Span, Steps, common_steps
 from rankwise.observe.summary import mpi_seconds
 from rankwise.observe.timeline import Timeline, timeline_of
 from rankwise.observe.waits import Waits, analyse
@@ -98,8 +98,8 @@ class Evidence:
         return None if worst is None else f"{ranks[worst]} ranks share the {cores[worst]} cores of {self.record.hosts[worst]}"
 
 
-def evidence_of(record: Record, name: str) -> Evidence:
-    """Find the pattern, the step and the waiting in a record."""
+def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Evidence:
+    """Find the pattern, the step and the waiting in a record; ``span_s``: in steps from when to when."""
     whole = traffic_of(record, name)
     pattern = find_pattern(whole)
     events = {rank: of_rank for rank, of_rank in first_events(record).items() if len(of_rank)}
@@ -108,7 +108,11 @@ def evidence_of(record: Record, name: str) -> Evidence:
     many = sum(map(len, events.values())) > _MANY
     with meter("looking for the step that repeats", 1) if many else nullcontext():
         try:
-            steps = common_steps(events) if len(events) == record.ranks else None
+            steps = (
+                common_steps(events, span_s or (0.0, float(record.header.get("seconds", 0.0))))
+                if len(events) == record.ranks
+                else None
+            )
         except TooLongError as error:
             why = str(error)
     waits, shares, traffic, schedule, line = None, _shares_of_run(record), whole, None, None

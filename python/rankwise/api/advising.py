@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rankwise.api.observing import span_of
 from rankwise.api.placing import LEVELS, TOPOLOGY, Levels, nodes_asked, read_traffic, seats_of
 from rankwise.api.questions import writable
 from rankwise.api.results import TRUST, Result
@@ -37,6 +38,8 @@ class Target(Options):
     hosts: str | None = option(None, "Names of the nodes: n[001-050], or a file.")
     levels: str | None = option(None, LEVELS)
     topology: str | None = option(None, TOPOLOGY)
+    since_s: float = option(0.0, "Look at steps from here on: seconds since the program's beginning.", "--from")
+    until_s: float | None = option(None, "Look at steps up to here. Default: the end.", "--to")
 
 
 @record
@@ -82,7 +85,8 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
     code, path = _observed(list(what), output)
     if path is None:
         return code
-    evidence = evidence_of(read_record(path), str(path))
+    found = read_record(path)
+    evidence = evidence_of(found, str(path), span_of(found, target.since_s, target.until_s))
     sizes, names = nodes_asked(evidence.traffic, target.nodes, target.ppn, target.node_sizes, target.hosts)
     known = None if target.profile is None else open_profile(target.profile)
     on = None if known is None else Model(known)
@@ -113,7 +117,8 @@ def _lines(advice: Advice, path: Path) -> list[str]:
     evidence, shares = advice.evidence, advice.evidence.shares
     record = evidence.record
     where = f" on {len(record.hosts)} nodes" if len(record.hosts) > 1 else ""
-    unit = f"step of {format_time(evidence.time_s)}" if evidence.steps else f"run of {format_time(evidence.time_s)}"
+    share = f", {evidence.steps.kinds[0].share:.0%} of {evidence.steps.of} in such steps" if evidence.steps else ""
+    unit = f"{evidence.per} of {format_time(evidence.time_s)}{share}"
     lines = [advice.headline, f"{path}: {format_count(record.ranks, 'rank')}{where}, {unit}", ""]
     waiting = f", {shares.share(shares.waiting_s):.0%} waiting for late partners" if shares.split else ""
     moving = "moving bytes" if shares.split else "in MPI"

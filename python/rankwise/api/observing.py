@@ -111,12 +111,24 @@ def _summary() -> ModuleType:
     return summary
 
 
-def load_record(path: Path | str) -> Observation:
-    """Read what was observed of a program. Raises InputError."""
+def load_record(path: Path | str, since_s: float = 0.0, until_s: float | None = None) -> Observation:
+    """Read what was observed of a program; steps are looked for from ``since_s`` to ``until_s``. Raises InputError."""
     from rankwise.advise.evidence import evidence_of
     from rankwise.observe.record import read_record
 
-    return Observation(evidence_of(read_record(Path(path)), str(path)), Path(path))
+    found = read_record(Path(path))
+    return Observation(evidence_of(found, str(path), span_of(found, since_s, until_s)), Path(path))
+
+
+def span_of(record: Record, since_s: float, until_s: float | None) -> tuple[float, float]:
+    """Return from when to when steps are looked for. Raises InputError where that is no time of the program."""
+    seconds = float(record.header.get("seconds", 0.0))
+    until_s = seconds if until_s is None else min(until_s, seconds)
+    if 0 < seconds <= since_s or until_s < since_s:
+        raise InputError(
+            f"from {format_time(since_s)} to {format_time(until_s)} is no part of {format_time(seconds)}: give another"
+        )
+    return since_s, until_s
 
 
 def observe(command: Sequence[str], output: Path | str = Path("observed.comm")) -> Observation:
@@ -155,7 +167,7 @@ def _lines(evidence: Evidence, file: Path) -> list[str]:
     if len(record.peer):
         lines.append(f"Pattern   {evidence.pattern.words}")
     if evidence.steps is not None:
-        waiting = f", {shares.share(shares.waiting_s):.0%} of it waiting for late partners" if shares.split else ""
+        waiting = f"; waiting for late partners {shares.share(shares.waiting_s):.0%} of a step" if shares.split else ""
         lines.append(f"Step      {evidence.steps.words}{waiting}")
     table = [line for line in call_table(record) if line["seconds"] > 0]
     total = sum(line["seconds"] for line in table)

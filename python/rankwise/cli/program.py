@@ -63,6 +63,8 @@ def run(
 def show_record(
     file: File,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.", callback=writable)] = None,
+    since_s: Annotated[float, typer.Option("--from", help="Look at steps from here on: seconds since the beginning.")] = 0.0,
+    until_s: Annotated[float | None, typer.Option("--to", help="Look at steps up to here. Default: the end.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show a record: the time in MPI, the calls that take it, the pairs of ranks, the matrix."""
@@ -70,7 +72,7 @@ def show_record(
 
     if plot is not None and plot.suffix not in (".svg", ".html"):
         raise InputError(f"--plot {plot} is no picture that can be drawn: give it the ending .svg or .html")
-    found = load_record(file)
+    found = load_record(file, since_s, until_s)
     if plot is not None:
         found.plot().save(plot)
         tell(f"picture: {plot}")

@@ -5,6 +5,7 @@ The step that a rank repeats: the period in its calls.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 
 from rankwise.observe.needs import MOST_SECONDS, Needs, idle_before
 from rankwise.observe.record import COMPLETION, TIME_ONLY
-from rankwise.records import Record, computed, record
-from rankwise.units import format_time
+from rankwise.records import Record, computed, key, record
+from rankwise.units import format_count, format_time
 
 Array = NDArray[Any]
+Span = tuple[float, float]  # seconds since the program's beginning
 
 _MOST_PERIODS = 6  # are tried, and of each
 _MOST_SHIFTS = 16  # places where the step may begin
@@ -78,8 +80,9 @@ class Calls:
     weight: Array
 
     @classmethod
-    def of(cls, events: Array) -> Calls:
-        index = np.nonzero(events["kind"] != TIME_ONLY)[0]
+    def of(cls, events: Array, span_s: Span = (0.0, math.inf)) -> Calls:
+        begun_s = events["start_ns"] * 1e-9
+        index = np.nonzero((events["kind"] != TIME_ONLY) & (begun_s >= span_s[0]) & (begun_s <= span_s[1]))[0]
         timed = events[index]
         kinds = timed["kind"].astype(np.int64) * 256 + timed["call"]
         named = timed["kind"] != COMPLETION
@@ -298,7 +301,19 @@ def _shortest(repeats: Mapping[int, _Repeat], weight: Array) -> list[int]:
 
 _MOST_LOOKED_AT = 200_000  # events: of so many steps, from the whole of the run, waiting and traffic are looked at
 _LEAST_PROGRESS = 0.9  # share of the places between which every rank goes on
+_TOLD, _MOST_KINDS = 0.01, 2  # of the run's time; and kinds of steps beside the first
+_APART, _LEAST_PART = math.log(2), 0.1  # of times of steps of two kinds; and share of each among the steps of so many calls
 _ENOUGH = 0.5  # of the time between the first and the last step: no longer period is looked at
+
+
+@record
+class StepKind(Record):
+    """Steps of as many calls, and of about as much time."""
+
+    calls: int = key("calls of the first rank")
+    steps: int = key("how many steps")
+    time_s: float = key("time of a step, the median")
+    share: float = key("share of the run's time, or of the time that was asked for")
 
 
 @record
@@ -320,6 +335,10 @@ class Steps(Record):
     levels: Levels
     representative: int
     sample: Array
+    kinds: tuple[StepKind, ...] = key("kinds of steps; the first is the one told")
+    before_s: float = key("time before the first step")
+    after_s: float = key("time after the last step")
+    of: str
 
     events_of_step = computed("events of the step", int, lambda of: of.levels.step, name="events")
     inner_events = computed("events of the inner step", int, lambda of: of.levels.inner)
@@ -357,35 +376,74 @@ class Steps(Record):
 
     @property
     def words(self) -> str:
-        """The step in a line: ``36 calls, 12.3 ms (11.9 ms to 14 ms, 99 steps); a longer one every 742 calls``."""
+        """The step in a line: ``36 calls, 12.3 ms (11.9 ms to 14 ms, 99 steps), 92% of the run; before the first ...``."""
         low, middle, high = (format_time(float(f(self.durations_s))) for f in (np.min, np.median, np.max))
-        more = f"; a longer one every {self.levels.super_step} calls" if self.levels.super_step else ""
-        return f"{self.levels.step} calls, {middle} ({low} to {high}, {len(self.durations_s)} steps){more}"
+        first, *others = self.kinds
+        count = format_count(first.steps, "step")
+        words = [f"{first.calls} calls, {middle} ({low} to {high}, {count}), {first.share:.0%} of {self.of}"]
+        told = [one for one in others[:_MOST_KINDS] if one.share >= _TOLD]
+        words += [
+            f"{one.calls} calls, {format_time(one.time_s)} ({format_count(one.steps, 'step')}), {one.share:.0%}" for one in told
+        ]
+        if rest := [one for one in others if one not in told]:
+            words.append(f"{format_count(len(rest), 'other kind')}, {sum(one.share for one in rest):.0%}")
+        whole_s = self.durations_s.sum() / first.share
+        ends = (("before the first", self.before_s), ("after the last", self.after_s))
+        words += [f"{where} {format_time(s)} ({s / whole_s:.0%})" for where, s in ends if s >= _TOLD * whole_s]
+        words += [f"a longer one every {self.levels.super_step} calls"] if self.levels.super_step else []
+        return "; ".join(words)
 
 
-def common_steps(events: Mapping[int, Array]) -> Steps | None:
+def common_steps(events: Mapping[int, Array], span_s: Span | None = None) -> Steps | None:
     """Cut the steps out of all ranks' events, whose recording began with the program; None where there is no common step.
 
     A cut is consistent when, of each sender, receiver, tag and communicator, as many messages are sent before it as receives
     are posted, and its ranks have made as many collective calls. Of each place on one rank the least such cut is taken. A
     period between whose cuts not every rank goes on (a plane of a sweep), or that takes little of the time, is left for a
-    longer one. Raises TooLongError.
+    longer one. ``span_s``: from when to when steps are looked for, else until the last call. Raises TooLongError.
     """
-    best: Steps | None = None
-    for levels, at, cuts in _divided(events) if events else ():
-        durations = _durations_s(events, cuts)
-        alone = np.diff(at) == levels.step  # else the program does more between two cuts
-        begins, ends, own = cuts[:-1][alone], cuts[1:][alone], durations[alone]
-        if len(own) and (best is None or own.sum() > best.durations_s.sum()):
+    best, found_s = None, 0.0
+    last_s = max((int(of_rank["end_ns"].max(initial=0)) * 1e-9 for of_rank in events.values()), default=0.0)
+    span_s = span_s or (0.0, last_s)
+    of = "the run" if span_s[0] <= 0 and span_s[1] >= last_s else f"{format_time(span_s[1] - span_s[0])}"
+    for levels, at, cuts in _divided(events, span_s) if events else ():
+        begun_ns = np.stack([_begun_ns(events[rank], cuts[:, i]) for i, rank in enumerate(sorted(events))], axis=1).max(axis=1)
+        # From the last rank's beginning: ranks take turns at being late, the longest of their steps are together longer than
+        # the run.
+        begun_s, durations, calls = begun_ns * 1e-9, np.diff(begun_ns) * 1e-9, np.diff(at)
+        own_s = float(durations[calls == levels.step].sum())  # else the program does more between two cuts
+        if own_s > found_s:
+            kinds = sorted(_kinds(calls, durations), key=lambda of: (calls[of[0]] != levels.step, -durations[of].sum()))
+            whole_s = max(span_s[1] - span_s[0], begun_s[-1] - begun_s[0])
+            begins, ends, own = cuts[:-1][kinds[0]], cuts[1:][kinds[0]], durations[kinds[0]]
             most = max(1, _MOST_LOOKED_AT * len(own) // max(1, int((ends - begins).sum())))
             sample = np.unique(np.linspace(0, len(own) - 1, min(most, len(own))).round().astype(int))
-            best = Steps(begins, ends, own, levels, int(np.argsort(own)[len(own) // 2]), sample)
-            if own.sum() >= _ENOUGH * durations.sum():
+            told = [
+                StepKind(int(calls[of[0]]), len(of), float(np.median(durations[of])), float(durations[of].sum() / whole_s))
+                for of in kinds
+            ]
+            around_s = (max(0.0, float(begun_s[0]) - span_s[0]), max(0.0, span_s[1] - float(begun_s[-1])))
+            middle = int(np.argsort(own)[len(own) // 2])
+            best, found_s = Steps(begins, ends, own, levels, middle, sample, tuple(told), *around_s, of), own_s
+            if own_s >= _ENOUGH * durations.sum():
                 break
     return best
 
 
-def _divided(events: Mapping[int, Array]) -> Iterator[tuple[Levels, Array, Array]]:
+def _kinds(calls: Array, durations: Array) -> list[Array]:
+    """Return the steps of each kind: of as many calls, and where their times lie in two parts far from each other, of each."""
+    found = []
+    for number in np.unique(calls):
+        of_number = np.flatnonzero(calls == number)
+        order = of_number[np.argsort(durations[of_number], kind="stable")]
+        least = max(3, math.ceil(_LEAST_PART * len(order)))
+        apart = np.diff(np.log(np.maximum(durations[order], 1e-9)))[least - 1 : len(order) - least]
+        two = len(apart) and apart.max() > _APART
+        found += [np.sort(of_kind) for of_kind in np.split(order, [least + int(np.argmax(apart))] if two else [])]
+    return found
+
+
+def _divided(events: Mapping[int, Array], span_s: Span) -> Iterator[tuple[Levels, Array, Array]]:
     """Yield ways to cut all ranks' events into steps, the shortest first: where among the first rank's calls steps begin, and
     all ranks' cuts there."""
     until_s = time.process_time() + MOST_SECONDS
@@ -393,7 +451,7 @@ def _divided(events: Mapping[int, Array]) -> Iterator[tuple[Levels, Array, Array
     first, *others = needs.leads
     # Ranks that never hear of the first one, not even by others, are cut as many of their own steps before the end.
     beside = [needs.cuts(lead, _usual_places(Calls.of(events[lead]), idle_before(events[lead])), until_s) for lead in others]
-    calls, idle = Calls.of(events[first]), idle_before(events[first])
+    calls, idle = Calls.of(events[first], span_s), idle_before(events[first])
     for levels in islice(calls.levels(), _MOST_PERIODS):
         stretches = calls.stretches(levels)
         for shift in calls.shifts(levels, stretches, idle)[:_MOST_SHIFTS] if stretches else ():
@@ -427,16 +485,6 @@ def _going_on(cuts: Array) -> Array:
         if (cut > cuts[kept[-1]]).all():
             kept.append(number)
     return np.array(kept)
-
-
-def _durations_s(events: Mapping[int, Array], cuts: Array) -> Array:
-    """Return how long each step took, from when the last rank began it until the last one began the next.
-
-    Ranks take turns at being late: the longest of their steps are together longer than the run.
-    """
-    begun_ns = np.stack([_begun_ns(events[rank], cuts[:, column]) for column, rank in enumerate(sorted(events))], axis=1)
-    durations: Array = np.diff(begun_ns.max(axis=1)) * 1e-9
-    return durations
 
 
 def _begun_ns(events: Array, cuts: Array) -> Array:

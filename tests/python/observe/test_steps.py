@@ -282,3 +282,30 @@ def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("rankwise.observe.steps.MOST_SECONDS", -1.0)
     with pytest.raises(TooLongError, match="no step found within"):
         common_steps(events)
+
+
+def test_steps_of_the_whole_run_are_told_by_kind_with_their_share() -> None:
+    events = simulate(ring(6, 60, 300_000, reduce_every=10))
+    for of_rank in events.values():  # a beginning as long as all steps
+        of_rank["start_ns"] += 18_000_000
+        of_rank["end_ns"] += 18_000_000
+    steps = common_steps(events)
+    assert steps is not None
+    assert [(kind.calls, kind.steps) for kind in steps.kinds] == [(8, 54), (9, 5)]
+    assert sum(kind.share for kind in steps.kinds) == pytest.approx(0.5, abs=0.02)
+    assert steps.before_s == pytest.approx(18e-3, rel=0.01) and steps.after_s < 1e-3
+    assert (
+        "54 steps), 45% of the run; 9 calls, 3" in steps.words
+        and "(5 steps), 4%; before the first 18.0 ms (50%)" in steps.words
+    )
+    half = common_steps(events, (18e-3, 27e-3))
+    assert half is not None and 25 <= sum(kind.steps for kind in half.kinds) <= 30
+    assert sum(kind.share for kind in half.kinds) > 0.9
+
+
+def test_steps_that_call_alike_are_two_kinds_where_their_times_lie_far_apart() -> None:
+    slow = np.random.default_rng(5).random(80) < 0.4
+    steps = common_steps(simulate(ring(4, 80, lambda _, step: 900_000 if slow[step] else 100_000)))
+    assert steps is not None and [kind.calls for kind in steps.kinds] == [8, 8]
+    assert abs(steps.kinds[0].steps - slow.sum()) <= 1 and steps.kinds[0].time_s == pytest.approx(9e-4, rel=0.05)
+    assert steps.to_dict()["time_lo_s"] > 8e-4 and steps.kinds[1].time_s < 2e-4
