@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_typeddict
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from rankwise.records import Key, Record, kind_of, type_of
 
@@ -66,7 +66,7 @@ class _Writer:
             pass
         if kind in _PLAIN:
             return {"type": _PLAIN[kind]}
-        if _is_object(kind):
+        if isinstance(kind, type) and issubclass(kind, Record):
             return {"$ref": f"#/$defs/{self._defined(kind)}"}
         whole, inner = get_origin(kind) or kind, get_args(kind)
         if whole is Annotated:
@@ -100,8 +100,6 @@ class _Writer:
     def _object(self, kind: Any) -> Schema:
         about = (kind.__doc__ or "").partition("\n\n")[0]
         told = {"description": " ".join(about.replace("``", "").split())} if about and not about.startswith("dict(") else {}
-        if not issubclass(kind, Record):
-            return {"type": "object", **told, **self._typed(kind)}
         properties: dict[str, Schema] = {}
         further: Schema = {}
         required: list[str] = []
@@ -122,23 +120,6 @@ class _Writer:
                 required += [key for key in whole.get("required", []) if key in names] if len(kinds) == 1 else []
                 further |= {name: whole[name] for name in ("additionalProperties",) if name in whole}
         return {"type": "object", **told, "required": list(dict.fromkeys(required)), "properties": properties, **further}
-
-    def _typed(self, kind: Any) -> Schema:
-        properties, required = {}, []
-        for name, declared in kind.__annotations__.items():
-            module = getattr(declared, "__forward_module__", None) or kind.__module__
-            declared = type_of(getattr(declared, "__forward_arg__", declared), module)
-            if getattr(get_origin(declared), "_name", "") == "NotRequired":
-                declared = get_args(declared)[0]
-            else:
-                required.append(name)
-            inner, *words = get_args(declared) if get_origin(declared) is Annotated else (declared,)
-            properties[name] = _told(self.of(inner), name, words[0] if words else "")
-        return {"required": required, "properties": properties}
-
-
-def _is_object(kind: Any) -> bool:
-    return (isinstance(kind, type) and issubclass(kind, Record)) or is_typeddict(kind)
 
 
 def _shape(kind: Any, name: str, one: Key) -> Any:

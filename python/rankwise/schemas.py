@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 from rankwise.api import (
     advising,
@@ -34,7 +34,7 @@ from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.packing import Packing
 from rankwise.papers import PAPERS, paper_named
 from rankwise.record_schema import Schema, schema_of
-from rankwise.records import Record
+from rankwise.records import Record, key, record
 from rankwise.slurm.jobs import Submitted
 from rankwise.slurm.states import JobState
 from rankwise.trial.session import TriedRecord
@@ -48,42 +48,48 @@ from rankwise.workloads.observed import ObservedCase
 from rankwise.workloads.stencil import StencilCase, StencilFigures
 
 
-class Failure(TypedDict):
+@record
+class Failure(Record):
     """What went wrong."""
 
-    what: Annotated[str, "what went wrong"]
-    mend: Annotated[str, "what to do; empty: nothing is known to help"]
-    exit_code: Annotated[int, "exit code of the command"]
+    what: str = key("what went wrong")
+    mend: str = key("what to do; empty: nothing is known to help")
+    exit_code: int = key("exit code of the command")
 
 
-class Failed(TypedDict):
+@record
+class Failed(Record):
     """What every verb prints where it fails."""
 
-    error: Annotated[Failure, "what went wrong"]
+    error: Failure = key("what went wrong")
 
 
-class Accepted(TypedDict):
+@record
+class Accepted(Record):
     """Sessions that count as usual from now on."""
 
-    accepted: Annotated[list[str], "when they were, UTC"]
+    accepted: list[str] = key("when they were, UTC")
 
 
-class Files(TypedDict):
+@record
+class Files(Record):
     """Results of a job."""
 
-    files: Annotated[list[Path], "files that were fetched"]
+    files: list[Path] = key("files that were fetched")
 
 
-class Script(TypedDict):
+@record
+class Script(Record):
     """A job that is not submitted."""
 
-    script: Annotated[str, "the job's script"]
+    script: str = key("the job's script")
 
 
-class Jobs(TypedDict):
+@record
+class Jobs(Record):
     """Jobs of Slurm."""
 
-    jobs: Annotated[list[JobState], "one entry a job"]
+    jobs: list[JobState] = key("one entry a job")
 
 
 # Of each workload what a case is, what its rows have beside others, and what was asked of all.

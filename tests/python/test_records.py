@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -21,11 +21,12 @@ NUMBERS = st.floats(-1e30, 1e30)
 NAMES = st.text(min_size=1, max_size=8)
 
 
-class Plain(TypedDict):
+@record
+class Plain(Record):
     """A plain object."""
 
-    size_bytes: Annotated[int, "its size"]
-    note: NotRequired[Annotated[str, "a remark"]]
+    size_bytes: int = key("its size")
+    note: str = key("a remark", optional=True)
 
 
 @record

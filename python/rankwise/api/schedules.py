@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from rankwise import _core
 from rankwise.api.results import Result
@@ -53,10 +53,12 @@ class Count(Record):
     bytes: int = key("bytes that each of these ranks sends")
 
 
-Parts = TypedDict("Parts", {
-    "import": Annotated[list[list[Operation]], "operations of each step"],
-    "reduce": NotRequired[Annotated[list[list[Operation]], "operations of each step on the way back"]],
-})  # fmt: skip
+@record
+class Parts(Record):
+    """What a rank does, part by part."""
+
+    imported: list[list[Operation]] = key("operations of each step", name="import")
+    reduce: list[list[Operation]] = key("operations of each step on the way back", optional=True)
 
 
 @record

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Any
 
 import numpy as np
 
 from rankwise.observe.record import Array, Record
+from rankwise.records import Record as JsonRecord
+from rankwise.records import key, record
 
 _SHADES = " .:-=+*#%@"
 
@@ -25,50 +27,55 @@ def mpi_share(record: Record) -> float | None:
     return min(1.0, float(mpi_seconds(record).sum()) / total) if total > 0 and record.call_ns.size else None
 
 
-class Pair(TypedDict):
+@record
+class Pair(JsonRecord):
     """What one rank sent to another."""
 
-    source: Annotated[int, "sender"]
-    dest: Annotated[int, "receiver"]
-    messages: Annotated[int, "number of messages"]
-    bytes: Annotated[int, "bytes in all"]
-    pulled: NotRequired[Annotated[int, "bytes that the receiver fetched"]]
+    source: int = key("sender")
+    dest: int = key("receiver")
+    messages: int = key("number of messages")
+    bytes: int = key("bytes in all")
+    pulled: int = key("bytes that the receiver fetched", optional=True)
 
 
-class CallTime(TypedDict):
+@record
+class CallTime(JsonRecord):
     """A function of MPI."""
 
-    call: Annotated[str, "name of the function"]
-    calls: Annotated[int, "how many calls, of all ranks together"]
-    seconds: Annotated[float, "time in it, of all ranks"]
-    sampled: Annotated[bool, "whether its time is scaled from windows"]
+    call: str = key("name of the function")
+    calls: int = key("how many calls, of all ranks together")
+    seconds: float = key("time in it, of all ranks")
+    sampled: bool = key("whether its time is scaled from windows")
 
 
-class CollectiveCalls(TypedDict):
+@record
+class CollectiveCalls(JsonRecord):
     """Collective calls that are alike."""
 
-    call: Annotated[str, "name of the function"]
-    comm: Annotated[int, "place in communicators; 65535: a further one"]
-    bytes: Annotated[int, "bytes that a rank contributes in a call; of bcast and scatter, its share"]
-    root: Annotated[int | None, "root; null: none"]
-    calls: Annotated[int, "how many calls, of all ranks together"]
-    ranks: Annotated[int, "how many ranks made such calls"]
-    seconds: NotRequired[Annotated[float | None, "time in these calls"]]
+    call: str = key("name of the function")
+    comm: int = key("place in communicators; 65535: a further one")
+    bytes: int = key("bytes that a rank contributes in a call; of bcast and scatter, its share")
+    root: int | None = key("root; null: none")
+    calls: int = key("how many calls, of all ranks together")
+    ranks: int = key("how many ranks made such calls")
+    seconds: float | None = key("time in these calls", optional=True)
 
 
-class Communicator(TypedDict):
+@record
+class Communicator(JsonRecord):
     """A communicator."""
 
-    size: Annotated[int, "number of its ranks"]
-    ranks: Annotated[list[int] | None, "ranks that used it; null: all"]
+    size: int = key("number of its ranks")
+    ranks: list[int] | None = key("ranks that used it; null: all")
 
 
-class Cart(TypedDict):
+@record
+class Cart(JsonRecord):
     """A call of MPI_Cart_create."""
 
-    dims: Annotated[list[int], "shape of the grid"]
-    periodic: Annotated[list[bool], "whether each axis wraps around"]
-    reorder: Annotated[bool, "whether ranks may be reordered"]
+    dims: list[int] = key("shape of the grid")
+    periodic: list[bool] = key("whether each axis wraps around")
+    reorder: bool = key("whether ranks may be reordered")
 
 
 def call_table(record: Record) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
 from rankwise.files import append_json_line, load_json, plain
@@ -20,7 +20,7 @@ from rankwise.launch.process import Child
 from rankwise.machine.hosts import distinct
 from rankwise.progress import SILENT, Meter, tell
 from rankwise.reading import reading
-from rankwise.records import finite
+from rankwise.records import Record, finite, key, record
 from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, least_pairs, scatter_of
 
 _FOREVER_S = 1e6
@@ -44,42 +44,43 @@ class Pair:
     sent_bytes: tuple[int | None, int | None]
 
 
-class LinkBytes(TypedDict):
+@record
+class LinkBytes(Record):
     """Bytes over the links of a placement."""
 
-    placement: Annotated[str, "name of the placement"]
-    promised: Annotated[int, "bytes between nodes by the record"]
-    counted: Annotated[int | None, "bytes of a run that the network cards counted, the median; null: not known"]
+    placement: str = key("name of the placement")
+    promised: int = key("bytes between nodes by the record")
+    counted: int | None = key("bytes of a run that the network cards counted, the median; null: not known")
 
 
-class Placed(TypedDict):
+@record
+class Placed(Record):
     """A placement that was tried."""
 
-    name: Annotated[str, "name of the placement"]
-    hosts: Annotated[list[str], "host of each rank"]
-    command: Annotated[str, "a whole command"]
-    time_s: Annotated[float, "time of a run, the median"]
+    name: str = key("name of the placement")
+    hosts: list[str] = key("host of each rank")
+    command: str = key("a whole command")
+    time_s: float = key("time of a run, the median")
 
 
-class TriedRecord(TypedDict):
+@record
+class TriedRecord(Record):
     """What a trial came to."""
 
-    ratio: Annotated[float | None, "how many times as fast the new placement is; null: there was nothing to try"]
-    ratio_lo: Annotated[float | None, "lower end of the 95 % interval of ratio; null: too few pairs"]
-    ratio_hi: Annotated[float | None, "upper end of the 95 % interval of ratio; null: too few pairs"]
-    pairs: Annotated[int, "pairs of runs"]
-    verdict: Annotated[str, "faster, slower, no gain or cannot tell"]
-    link_bytes: Annotated[list[LinkBytes], "bytes over links, of each placement"]
-    why: NotRequired[Annotated[str | None, "why there was nothing to try"]]
-    scatter: NotRequired[Annotated[float, "standard deviation of a pair's log ratio"]]
-    could_find: NotRequired[
-        Annotated[
-            float | None, "least gain that so many pairs find in nine of ten trials; null: they are too few for an interval"
-        ]
-    ]
-    more_pairs: NotRequired[Annotated[int, "further pairs that it takes to tell"]]
-    placements: NotRequired[Annotated[list[Placed], "the placements that were tried"]]
-    samples: NotRequired[Annotated[str, "file of the samples"]]
+    ratio: float | None = key("how many times as fast the new placement is; null: there was nothing to try")
+    ratio_lo: float | None = key("lower end of the 95 % interval of ratio; null: too few pairs")
+    ratio_hi: float | None = key("upper end of the 95 % interval of ratio; null: too few pairs")
+    pairs: int = key("pairs of runs")
+    verdict: str = key("faster, slower, no gain or cannot tell")
+    link_bytes: list[LinkBytes] = key("bytes over links, of each placement")
+    why: str | None = key("why there was nothing to try", optional=True)
+    scatter: float = key("standard deviation of a pair's log ratio", optional=True)
+    could_find: float | None = key(
+        "least gain that so many pairs find in nine of ten trials; null: they are too few for an interval", optional=True
+    )
+    more_pairs: int = key("further pairs that it takes to tell", optional=True)
+    placements: list[Placed] = key("the placements that were tried", optional=True)
+    samples: str = key("file of the samples", optional=True)
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from rankwise.questions import Options as Options
 from rankwise.questions import option as option
@@ -124,10 +124,11 @@ class Pricer(Protocol):
     def require_links(self, case: Case) -> None: ...
 
 
-class Figures(TypedDict):
+@record
+class Figures(Record):
     """What only some workloads have of a row."""
 
-    busiest: NotRequired[Annotated[Busiest, "the resource that is held longest, of a prediction"]]
+    busiest: Busiest = key("the resource that is held longest, of a prediction", optional=True)
 
 
 class Settings(Record):

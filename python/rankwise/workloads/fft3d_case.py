@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, NotRequired, TypedDict
 
 from rankwise import _core
-from rankwise.records import key, record, told
+from rankwise.records import Record, key, record, told
 from rankwise.workloads.base import (
     Case,
     Settings,
@@ -46,32 +45,35 @@ class FftSettings(Settings):
     reading: str = key("how the model of the paper is read")
 
 
-class PhaseSpans(TypedDict):
+@record
+class PhaseSpans(Record):
     """The phases of a transform."""
 
-    compute: Annotated[Span, "local FFTs"]
-    shuffle: Annotated[Span, "moving data within a rank"]
-    exchange: Annotated[Span, "exchange between ranks"]
+    compute: Span = key("local FFTs")
+    shuffle: Span = key("moving data within a rank")
+    exchange: Span = key("exchange between ranks")
 
 
+@record
 class ShortenedSpans(PhaseSpans):
     """The phases of transforms that were shortened to fit the time, and their sum."""
 
-    imbalance: Annotated[Span, "waiting for slower ranks"]
-    total: Annotated[Span, "all phases together"]
+    imbalance: Span = key("waiting for slower ranks")
+    total: Span = key("all phases together")
 
 
-class FftFigures(TypedDict):
+@record
+class FftFigures(Record):
     """What only FFTs have of a row."""
 
-    per_rank: Annotated[list[PhaseSpans], "by rank"]
-    isolated: Annotated[Mapping[str, Span], "phases timed alone"]
-    terms: Annotated[Mapping[str, float | None], "time by term of the model"]
-    checks: Annotated[Mapping[str, float], "errors of the transform, and error_bound"]
-    library: Annotated[str | None, "library of the local FFTs"]
-    array_bytes: Annotated[int | None, "the array of all ranks"]
-    memory_bytes: Annotated[int | None, "memory of a rank"]
-    shortened: NotRequired[Annotated[ShortenedSpans, "what was shortened to fit the time"]]
+    per_rank: list[PhaseSpans] = key("by rank")
+    isolated: Mapping[str, Span] = key("phases timed alone")
+    terms: Mapping[str, float | None] = key("time by term of the model")
+    checks: Mapping[str, float] = key("errors of the transform, and error_bound")
+    library: str | None = key("library of the local FFTs")
+    array_bytes: int | None = key("the array of all ranks")
+    memory_bytes: int | None = key("memory of a rank")
+    shortened: ShortenedSpans = key("what was shortened to fit the time", optional=True)
 
 
 @record

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError
 from rankwise.records import Interval, computed, key, record, told
@@ -28,15 +28,16 @@ _FOLD_ABOVE_BYTES = 1 << 30  # of all ranks' messages
 _ONE_NODE = "all ranks are on one node: no mapping can spare it messages; start them on several"
 
 
+@record
 class StencilFigures(Figures):
     """What only stencils have of a row."""
 
-    messages: NotRequired[Annotated[int, "number of messages"]]
-    speedup_over_blocked: NotRequired[Annotated[float | None, "how many times as fast as blocked"]]
-    speedup_ci: NotRequired[Annotated[Interval | None, "95 % interval of speedup_over_blocked"]]
-    all: NotRequired[Annotated[Summary, "of all samples"]]
-    without_outliers: NotRequired[Annotated[Summary, "of those that are no outliers"]]
-    outliers: NotRequired[Annotated[int, "number of samples left out"]]
+    messages: int = key("number of messages", optional=True)
+    speedup_over_blocked: float | None = key("how many times as fast as blocked", optional=True)
+    speedup_ci: Interval | None = key("95 % interval of speedup_over_blocked", optional=True)
+    all: Summary = key("of all samples", optional=True)
+    without_outliers: Summary = key("of those that are no outliers", optional=True)
+    outliers: int = key("number of samples left out", optional=True)
 
 
 @record
