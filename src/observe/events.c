@@ -305,11 +305,42 @@ void count_collected(const struct site* site, const word* a, const struct collec
   }
 }
 
-void event_of_collective(const struct site* site, const struct span* span, const struct collected* what, word request) {
+static int64_t bytes_from_neighbor(const struct site* site, const word* a, int i) {
+  switch (site->extra & 255) {
+    case FORM_NEIGHBOR_V: return count_at(a[5], i, site->big) * size_of_type(handle_of(a[7]));
+    case FORM_NEIGHBOR_W: return count_at(a[5], i, site->big) * size_of_type(handle_at(a[7], i));
+    default:
+      return (site->extra >> 8 & 255) == 7 ? count_at(a[4], i, site->big) * size_of_type(handle_of(a[6]))
+                                           : (int64_t)product(a[4], a[5], site->big);
+  }
+}
+
+// A neighbourhood collective is the messages of one call: nobody but the neighbours takes part. Its request is the first one's.
+static void event_of_exchange(const struct site* site, const struct span* span, const word* a, const struct collected* what,
+                              uint32_t serial) {
+  const struct neighbors* all = what->neighbors;
+  for (int i = 0; i < all->count; i++) {
+    if (!all->edge[i] || all->edge[i]->peer == UINT32_MAX) continue;
+    struct message sent = {(int)all->edge[i]->peer, -1, what->number, (int64_t)bytes_to_neighbor(site, a, i)};
+    event(site, span, serial ? 0 : 2, sent, serial);
+    serial = 0;
+  }
+  for (int i = 0; i < all->sources; i++) {
+    int source = all->source ? all->source[i] : all->edge[i] ? (int)all->edge[i]->peer : -1;
+    if (source >= 0) event(site, span, 3, (struct message){source, -1, what->number, bytes_from_neighbor(site, a, i)}, 0);
+  }
+}
+
+void event_of_collective(const struct site* site, const struct span* span, const word* a, const struct collected* what,
+                         word request) {
   struct message message = {what->root, -1, what->number, (int64_t)what->bytes};
   uint32_t serial = 0;
   if (request && span->result == 0) serial = remember(site, OF_COLLECTIVE, message, request, 0)->serial;
-  event(site, span, 5, message, serial);
+  if (what->neighbors) {
+    event_of_exchange(site, span, a, what, serial);
+  } else {
+    event(site, span, 5, message, serial);
+  }
 }
 
 void keep_collective(const struct site* site, const word* a, const struct collected* what) {

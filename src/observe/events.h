@@ -75,7 +75,8 @@ int wait_for(const struct site* site, word* a, struct waiting at);
 
 struct collected collected(const struct site* site, const word* a);
 void count_collected(const struct site* site, const word* a, const struct collected* what);
-void event_of_collective(const struct site* site, const struct span* span, const struct collected* what, word request);
+void event_of_collective(const struct site* site, const struct span* span, const word* a, const struct collected* what,
+                         word request);
 void keep_collective(const struct site* site, const word* a, const struct collected* what);
 
 void note_made(word parent, word handle);

@@ -217,7 +217,7 @@ HANDLER collective(const struct site s, word* a) {
   struct collected what = collected(&s, a);
   count_collected(&s, a, &what);
   struct span span = timed(s, a);
-  if (span.seen) event_of_collective(&s, &span, &what, 0);
+  if (span.seen) event_of_collective(&s, &span, a, &what, 0);
   return span.result;
 }
 
@@ -225,7 +225,7 @@ HANDLER icollective(const struct site s, word* a) {
   struct collected what = collected(&s, a);
   count_collected(&s, a, &what);
   struct span span = timed(s, a);
-  if (span.seen) event_of_collective(&s, &span, &what, a[s.arguments - 1]);
+  if (span.seen) event_of_collective(&s, &span, a, &what, a[s.arguments - 1]);
   return span.result;
 }
 

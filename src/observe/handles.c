@@ -156,6 +156,7 @@ void comm_forget(word handle) {
       OWN("Group_free");
       CALL_OWN(&comm->group);
     }
+    if (comm->neighbors) free(comm->neighbors->source);
     free(comm->neighbors);
     free(comm);
     break;
@@ -239,6 +240,9 @@ static struct neighbors* of_dist_graph(struct comm* comm) {
   OWN("Dist_graph_neighbors");
   CALL_OWN(comm->handle, (word)in, ranks, ranks + in + 1, (word)out, ranks + 2 * in + 2, ranks + 2 * in + out + 3);
   for (int i = 0; i < out; i++) add(list, comm, ranks[2 * in + 2 + i]);
+  list->source = calloc((size_t)in + 1, sizeof *list->source);
+  if (!list->source) abort();
+  for (int i = 0; i < in; i++) list->source[i] = world_rank(comm, ranks[i]);
   free(ranks);
   return list;
 }

@@ -19,9 +19,11 @@ struct comm {
   struct neighbors* neighbors;
 };
 
-// Whom a neighbourhood collective sends to, in the order of its blocks; null edges are skipped.
+// Whom a neighbourhood collective sends to, in the order of its blocks; null edges are skipped. Source: whom it hears from (null:
+// the same; ranks of the world, -1 none).
 struct neighbors {
   int count, sources;
+  int32_t* source;
   struct edge* edge[];
 };
 

@@ -185,6 +185,6 @@ class Needs:
 def idle_before(events: Array) -> Array:
     """Return whether nothing is under way before each event, and after the last."""
     opened = ((events["kind"] == SEND) | (events["kind"] == RECEIVE)) & (events["request"] != 0)
-    closed = (events["kind"] == COMPLETION) & (events["request"] != 0)
+    closed = (events["kind"] == COMPLETION) & np.isin(events["request"], events["request"][opened])
     under_way = np.cumsum(opened.astype(np.int64) - closed)
     return np.concatenate([[True], under_way <= 0])

@@ -302,7 +302,7 @@ def _shortest(repeats: Mapping[int, _Repeat], weight: Array) -> list[int]:
 _MOST_LOOKED_AT = 200_000  # events: of so many steps, from the whole of the run, waiting and traffic are looked at
 _LEAST_PROGRESS = 0.9  # share of the places between which every rank goes on
 _TOLD, _MOST_KINDS = 0.01, 2  # of the run's time; and kinds of steps beside the first
-_APART, _LEAST_PART = math.log(2), 0.1  # of times of steps of two kinds; and share of each among the steps of so many calls
+_APART, _LEAST_PART, _FEW = math.log(2), 0.1, 10  # of times of steps of two kinds; share and number of each among so many calls
 _ENOUGH = 0.5  # of the time between the first and the last step: no longer period is looked at
 
 
@@ -436,7 +436,7 @@ def _kinds(calls: Array, durations: Array) -> list[Array]:
     for number in np.unique(calls):
         of_number = np.flatnonzero(calls == number)
         order = of_number[np.argsort(durations[of_number], kind="stable")]
-        least = max(3, math.ceil(_LEAST_PART * len(order)))
+        least = max(_FEW, math.ceil(_LEAST_PART * len(order)))
         apart = np.diff(np.log(np.maximum(durations[order], 1e-9)))[least - 1 : len(order) - least]
         two = len(apart) and apart.max() > _APART
         found += [np.sort(of_kind) for of_kind in np.split(order, [least + int(np.argmax(apart))] if two else [])]

@@ -1,4 +1,5 @@
-"""What our own exchanges read straight from other ranks' memory goes by message while it is observed."""
+"""What our own exchanges read straight from other ranks' memory goes by message while it is observed; so do neighbourhood
+collectives."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.advise.evidence import evidence_of
 from rankwise.observe.record import read_record
 from rankwise.observe.start import observe
 from rankwise.observe.summary import pairs
@@ -42,3 +44,17 @@ def test_is_seen(start: Callable[[str, int], list[str]], tmp_path: Path, program
     by_collectives = sum(one["bytes"] * one["calls"] for one in record.header["collectives"] if one["call"] == "MPI_Alltoallv")
     seen = by_collectives + sum(pair["bytes"] for pair in pairs(record))
     assert expected_bytes <= seen < 1.2 * expected_bytes
+
+
+def test_a_neighbourhood_collective_is_its_messages_in_the_step_too(
+    build: Callable[[str, str], Path], start: Callable[[str, int], list[str]], tmp_path: Path
+) -> None:
+    code, record = observe([*start("pip", 4), str(build("pip", "neighbor_steps.c"))], tmp_path / "app.comm")
+    assert code == 0 and record is not None
+    evidence = evidence_of(record, "app.comm")
+    assert evidence.steps is not None and [kind.steps for kind in evidence.steps.kinds] == [19]
+    whole = {(pair["source"], pair["dest"]): pair["bytes"] for pair in pairs(record)}
+    traffic = evidence.traffic
+    per_step = dict(zip(zip(traffic.source.tolist(), traffic.peer.tolist(), strict=True), traffic.bytes.tolist(), strict=True))
+    assert per_step == {ends: count // 20 for ends, count in whole.items()}
+    assert per_step[0, 1] == 1500 and per_step[1, 0] == 1000
