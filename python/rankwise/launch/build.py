@@ -89,10 +89,11 @@ def build(part: Part, compiler: Path | None = None) -> Path:
             parallel = os.cpu_count() or 1
             _run([cmake, "--build", made, "--target", part.target, "--parallel", parallel], {}, complain, progress)
         # Moved when it is whole, so that an interrupted build leaves nothing that looks finished.
-        (path,) = (path for path in (made, made / "lib") if (path / part.file).is_file())
-        os.chmod(path / part.file, 0o700)
-        write_whole(_sum_of(built), _checksum(path / part.file))
-        os.replace(path / part.file, built)
+        # A library's name may be a link to the file of its version.
+        (path,) = ((folder / part.file).resolve() for folder in (made, made / "lib") if (folder / part.file).is_file())
+        os.chmod(path, 0o700)
+        write_whole(_sum_of(built), _checksum(path))
+        os.replace(path, built)
     return built
 
 

@@ -53,6 +53,15 @@ def test_what_was_changed_or_could_have_been_is_built_anew(made: Path) -> None:
     assert [one.about for one in kept()] == [shutil.which("g++")] * 2
 
 
+def test_a_library_with_a_version_is_kept_itself_not_its_link(made: Path) -> None:
+    shared = _LISTS.replace("MODULE", "SHARED") + "set_target_properties(one PROPERTIES VERSION 1.2.3 SOVERSION 1)\n"
+    (made / "CMakeLists.txt").write_text(shared)
+    built = _built()
+    assert built.is_file() and not built.is_symlink()
+    at = built.stat().st_ino
+    assert _built().stat().st_ino == at
+
+
 def test_a_compiler_by_another_path_builds_what_is_missing(made: Path, tmp_path: Path) -> None:
     first = _built()
     link = tmp_path / "g++"
