@@ -10,6 +10,7 @@ from rankwise.blocks import Block, Column, Sentence, Table, labelled, line_table
 from rankwise.decide.ranking import meet, times_as_long
 from rankwise.units import format_interval, format_percent, format_size, format_time, format_volume
 from rankwise.workloads.base import Row, Workload
+from rankwise.workloads.comparison import speed_change
 
 if TYPE_CHECKING:
     from rankwise.decide.choice import Candidate, Choice, Crossover
@@ -63,72 +64,67 @@ def validation_blocks(validation: Validation) -> Iterator[Block]:
             "predicted": format_time(comparison.predicted.time_s),
             held_against: format_time(comparison.measured.time_s),
             **({} if paired else {"95 %": format_interval(comparison.measured.interval_s)}),
-            "raw error" if paired else "error": format_percent(comparison.error),
+            "off" if paired else "error": format_percent(comparison.error),
             **{name: _signed(error) for name, error in comparison.phase_errors().items()},
             **({} if paired else {"at present speed": _signed(comparison.error_at_present_speed)}),
             "checked": _VERIFIED[comparison.measured.verified],
         })  # fmt: skip
     yield Sentence(validation.headline())
-    if paired:
-        yield from _paired_blocks(validation)
-    summary = validation.summary
-    floor = summary.noise_floor
-    noise = "" if floor is None else f" (a second run predicts the first to {_percent(floor)})"
-    of_phases = "".join(f", {name} {_percent(error)}" for name, error in summary.phases.items())
-    yield Sentence(
-        f"{'by the profile: ' if paired else ''}mean absolute error {_percent(summary.mape)}{of_phases}{noise}, "
-        f"mean error {_percent(summary.bias)}, "
-        f"{_percent(summary.share_inside)} of the {'simulations' if simulated else 'measurements'} inside the predicted "
-        "interval"
-    )
-    if paired:
-        yield Table(_GROUPS, summary.paired.groups)
     yield row_table(lines)
     for name, value in validation.comparisons[0].case.settings().to_dict().items():
         yield Sentence(f"{name}: {value}")
-    drift = summary.drift
-    if drift is not None:
+    if paired:
+        yield from _paired_blocks(validation)
+    summary = validation.summary
+    noise = "" if summary.noise_floor is None else f" (a second run differs from the first by {_percent(summary.noise_floor)})"
+    of_phases = "".join(f", {name} {_percent(error)}" for name, error in summary.phases.items())
+    yield Sentence(
+        f"Mean absolute error {_percent(summary.mape)}{of_phases}{noise}, mean error {_percent(summary.bias)}; "
+        f"{_percent(summary.share_inside)} of the {'simulations' if simulated else 'measurements'} lie in the predicted "
+        "interval."
+    )
+    if summary.drift is not None and not paired:
         yield Sentence(
-            f"ping-pong beside the {'exchanges' if paired else 'exchange'} took {drift:.2f} times what the "
-            f"profile says; with that, the mean absolute error is {_percent(summary.mape_at_present_speed)}"
+            f"A ping-pong now takes {summary.drift:.2f}x its time in the profile; without that, the mean absolute error is "
+            f"{_percent(summary.mape_at_present_speed)}."
         )
-        if not 0.85 < drift < 1.18:
-            text = "the machine is not as fast as when the profile was measured: measure again for its present speed"
-            yield Sentence(text, "note")
+    speed = summary.paired.drift if paired else summary.drift
+    if (changed := speed_change(speed)) is not None:
+        yield Sentence(
+            f"the machine is {changed} now than when the profile was measured (a ping-pong takes {speed:.2f}x its time): "
+            "measure again",
+            "note",
+        )
     yield from notes_of([comparison.predicted for comparison in validation.comparisons])
     yield from notes_of([comparison.measured for comparison in validation.comparisons])
 
 
 def _paired_blocks(validation: Validation) -> Iterator[Block]:
-    """Yield what was found of the model itself."""
+    """Yield where the error comes from: the machine's speed, buffers and the cost model."""
     summary = validation.summary.paired
-    used = f"{summary.launches} launches" + (f", {summary.left_out} left out as noisy or cut off" if summary.left_out else "")
-    if summary.unclear:
-        yield Sentence(f"the figures below are of noisy launches ({used})")
+    launches = summary.launches + summary.left_out
+    left_out = f" {summary.left_out} of {launches} launches were disturbed and left out." if summary.left_out else ""
+    cases = sum(group.rows for group in summary.groups)
     yield Sentence(
-        f"model error {_percent(summary.error)}, its floor {_percent(summary.floor)}; {summary.wrong} of "
-        f"{sum(group.rows for group in summary.groups)} rows wrong (beyond twice their floor); {used}"
+        f"The cost model is off by {_percent(summary.error)}; measurement noise is {_percent(summary.floor)}. "
+        f"{summary.wrong} of {cases} cases differ by more than twice the noise.{left_out}"
     )
-    drift = "–" if summary.drift is None else f"{summary.drift:.2f} times what the profile says"
-    fresh = (
-        ""
-        if summary.fresh is None
-        else f"; messages in exchanges (fresh blocks, a common start) {summary.fresh:.2f} times these"
-    )
-    yield Sentence(f"drift: warm ping-pongs took {drift}{fresh}")
-    if summary.half_width is None:
-        yield Sentence("fewer than 20 rows of other algorithms and ways: no interval of the model's error can reach 95 %")
-    else:
+    if summary.drift is not None:
+        cold = "" if summary.fresh is None else f"; messages in an exchange, with cold buffers, {summary.fresh:.2f}x that"
+        yield Sentence(f"A ping-pong now takes {summary.drift:.2f}x its time in the profile{cold}.")
+    if summary.half_width is not None:
         yield Sentence(
-            f"{_percent(summary.share_inside)} of the rows lie within the ± {_percent(summary.half_width)} that other "
-            "algorithms and ways let expect"
+            f"{_percent(summary.share_inside)} of the cases lie within ± {_percent(summary.half_width)}, the 95 % interval "
+            "from the other algorithms and modes."
         )
+    if len(summary.groups) > 1:
+        yield Table(_GROUPS, summary.groups)
 
 
 def _model_columns(paired: Paired | None) -> dict[str, str]:
     if paired is None:
-        return {"model error": "–", "floor": "–", "model": "–"}
-    return {"model error": _signed(paired.error), "floor": _percent(paired.floor), "model": paired.verdict}
+        return {"model error": "–", "noise": "–", "model": "–"}
+    return {"model error": _signed(paired.error), "noise": _percent(paired.floor), "model": paired.verdict}
 
 
 def choice_blocks(choice: Choice) -> Iterator[Block]:
@@ -168,7 +164,7 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
     shown = rows[:_MOST_SHOWN]
     yield Table(columns, shown, leave=("of it at 0 B", "sent"), bold=lambda of: of[1] is usable)
     if any(meet(best.interval_s, candidate.interval_s) for _, candidate in rows[1:_MOST_SHOWN]):
-        yield Sentence("?: cannot be told apart from the best with this profile")
+        yield Sentence("?: the interval overlaps that of the best")
     if (more := len(rows) - _MOST_SHOWN) > 0:
         yield Sentence(f"and {more} slower ones (--json has them)")
     are_placed = False
@@ -177,9 +173,7 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
         found = [crossover for crossover in choice.crossovers if crossover.axis == axis]
         changes = [change for change in found if change.low is not None or change.high is not None]
         if found and not changes:
-            yield Sentence(
-                f"fastest {what}: no border can be placed, for with this profile no two neighbours can be told apart"
-            )
+            yield Sentence(f"fastest {what}: no crossover can be given: the intervals of all algorithms overlap")
         if not changes:
             continue
         text = changes[0].before
@@ -188,17 +182,15 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
             text += f"; from {where} on {change.after}{' (extrapolated)' if change.extrapolated else ''}"
         yield Sentence(f"fastest {what}: {text}")
         if len(changes) < len(found):
-            yield Sentence(
-                f"and {len(found) - len(changes)} borders between ways that cannot be told apart anywhere (--json has them)"
-            )
+            yield Sentence(f"{len(found) - len(changes)} further crossovers lie where all intervals overlap (--json has them)")
         are_placed = True
     if are_placed:
-        yield Sentence("in brackets: where the two cannot be told apart with this profile")
+        yield Sentence("in brackets: where the intervals of the two overlap")
     yield from labelled("note", (note for candidate in choice.candidates for note in candidate.notes))
 
 
 def _band(change: Crossover) -> str:
-    """Say where two candidates cannot be told apart around the place where one takes over."""
+    """Say where the intervals of two candidates overlap around the place where one takes over."""
     write = format_volume if change.axis == "bytes" else str
     low, high = (None if end is None else write(end) for end in (change.low, change.high))
     if change.low == change.high == change.at:
@@ -225,8 +217,8 @@ def _percent(fraction: float | None) -> str:
 
 _GROUPS: Sequence[Column[Any]] = (
     Column("algorithm, mode", "group"),
-    Column("rows", "rows"),
+    Column("cases", "rows"),
     Column("model error", "error", _percent),
-    Column("floor", "floor", _percent),
+    Column("noise", "floor", _percent),
     Column("wrong", "wrong"),
 )

@@ -286,30 +286,39 @@ class Validation(Record):
         return {name: _mean_size(of[name] for of in phases) for name in phases[0]}
 
     def headline(self) -> str:
-        """Say whether the prediction holds."""
-        cases = len(self.comparisons)
+        """Say whether the predictions hold, and where they do not, what has changed."""
         errors = [abs(comparison.error) for comparison in self.comparisons]
         off = f"{100 * fmean(errors):.1f} %" + (
-            f" in the mean of {cases} cases, {100 * max(errors):.1f} % at most" if cases > 1 else ""
+            f" on average, {100 * max(errors):.1f} % at most ({len(errors)} cases)" if len(errors) > 1 else ""
         )
         if self.session is None:
             again = _mean_size(comparison.error_of_second_run for comparison in self.comparisons)
-            return f"The prediction is off by {off}" + (
-                "." if again is None else f"; a second run is off by {100 * again:.1f} %."
-            )
-        rows = [comparison.paired for comparison in self.comparisons if comparison.paired]
-        if self.session.unclear or not rows:
-            return f"Cannot tell whether the model holds: the machine was too busy. As it is, the prediction is off by {off}."
-        wrong = sum(row.verdict == "wrong" for row in rows)
-        many = len(rows)
-        held = f"holds in all {many} rows" if not wrong else f"is off in {wrong} of {many} rows by more than noise explains"
-        error, floor = (_mean_size(getattr(row, name) for row in rows) or 0.0 for name in ("error", "floor"))
-        return f"The model {held}; in the mean it errs by {100 * error:.1f} %, noise by {100 * floor:.1f} %."
+            second = "" if again is None else f"; a second run is off by {100 * again:.1f} %"
+            return f"Predictions are off by {off}{second}."
+        if self.session.unclear or not self.session.rows:
+            launches = self.session.launches + self.session.left_out
+            return f"No verdict: {self.session.left_out} of {launches} launches were disturbed. Predictions are off by {off}."
+        if (changed := speed_change(self.session.drift)) is not None:
+            return f"Predictions are off by {off}: the machine is {changed} now than when its profile was measured."
+        if self.session.wrong:
+            many = f"{self.session.wrong} of {len(self.session.rows)} cases"
+            return f"Predictions are off by {off}; the cost model is wrong in {many} by more than noise explains."
+        return f"Predictions hold: off by {off}."
 
     @classmethod
     def from_dict(cls, value: Any, what: str = "") -> Self:
         """Read an exchange's validation back; an old file may name no profile. Raises ValueError or KeyError."""
         return super().from_dict(value if "profile" in value else value | {"profile": ""}, what)
+
+
+_SAME_SPEED = 0.85, 1.18  # times as long as the profile says
+
+
+def speed_change(times_as_long: float | None) -> str | None:
+    """Return "faster" or "slower" where ping-pongs take less or more time than the profile says; None where neither."""
+    if times_as_long is None or _SAME_SPEED[0] < times_as_long < _SAME_SPEED[1]:
+        return None
+    return "faster" if times_as_long < 1 else "slower"
 
 
 def _mean_size(errors: Iterable[float | None]) -> float | None:
