@@ -79,10 +79,10 @@ class Crossover(Record):
     after: str = key("what is best from there on", after="before")
     extrapolated: bool = key("whether the crossover lies beyond what was measured", after="after")
     low: int | None = key(
-        "from where on the two cannot be told apart; null: as far as was looked", default=None, name="at_lo", after="at"
+        "from where on the intervals of the two overlap; null: as far as was looked", default=None, name="at_lo", after="at"
     )
     high: int | None = key(
-        "up to where the two cannot be told apart; null: as far as was looked", default=None, name="at_hi", after="low"
+        "up to where the intervals of the two overlap; null: as far as was looked", default=None, name="at_hi", after="low"
     )
 
 
@@ -104,7 +104,7 @@ class Choice(Record):
         "kinds of shared resources of which the profile knows nothing", default=(), after="otherwise"
     )
     trust: Trust = key("in the profile's figures", default=Trust(), after="assumed")
-    doubt: str | None = None  # why candidates cannot be told apart
+    doubt: str | None = None  # why there is no clear choice
     told_apart = computed("whether the best is surely better than the next", bool, lambda of: of.doubt is None, after="trust")
 
     @property
@@ -126,13 +126,15 @@ class Choice(Record):
     def needs(self) -> str:
         """Say what the best needs where ``auto`` may not take it."""
         is_named = self.best.case.algorithm in names().filling
-        return f"where your program {'names it' if is_named else 'has no window of its own (rankwise_exchange_visit)'}"
+        return "if your program " + (
+            "names it" if is_named else "processes received data block by block (rankwise_exchange_visit)"
+        )
 
     @property
     def met(self) -> str:
-        """Say that the best cannot be told apart from what ``auto`` takes; empty where it can."""
+        """Say that the interval of the best overlaps that of what ``auto`` takes; empty where it does not."""
         auto = self.auto
-        return ", though the two cannot be told apart" if auto and meet(self.best.interval_s, auto.interval_s) else ""
+        return ", though their intervals overlap" if auto and meet(self.best.interval_s, auto.interval_s) else ""
 
     @property
     @told("what auto takes where it may not take the best, and why, in words", after="reason")
@@ -140,7 +142,7 @@ class Choice(Record):
         """Say what ``auto`` takes where it may not take the best, and what that needs; None where it may, or has nothing."""
         if self.auto is None or self.auto is self.best:
             return None
-        return f"that is {self.needs}{self.met}; 'auto' of the C API takes another: {self.auto_reason}"
+        return f"that can be used {self.needs}{self.met}; 'auto' of the C API takes another: {self.auto_reason}"
 
 
 @dataclass(frozen=True)

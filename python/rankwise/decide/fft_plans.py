@@ -84,7 +84,7 @@ def _row(case: FftCase, one: Mapping[str, Any], library: str) -> Row:
 
 
 def _words(rows: Sequence[Row], is_kept: bool) -> tuple[str | None, str]:
-    """Return why the first two cannot be told apart, if so, and what came of the trials."""
+    """Return why there is no clear choice among the first two, if so, and what came of the trials."""
     tried = [row for row in rows if row.engine == "run"]
     best = tried[0]
     said = f"{best.case.way} is fastest: {format_time(best.time_s)}, the least of {len(tried)} plans tried in place"

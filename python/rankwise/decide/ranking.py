@@ -31,7 +31,7 @@ class Ranking(Record):
     schema = computed("version of this document", int, lambda of: 1)
     workload = computed("which workload it is of", str, lambda of: of.best.case.workload)
     rows: tuple[Row, ...] = key("all that were compared, the best first", name="candidates", after="told_apart")
-    doubt: str | None = None  # why candidates cannot be told apart
+    doubt: str | None = None  # why there is no clear choice
     told_apart = computed("whether the best is surely better than the next", bool, lambda of: of.doubt is None, after="reason")
     tried: str | None = None  # of rows that were tried: what came of it
 
@@ -58,8 +58,7 @@ class Ranking(Record):
         others = [f"{len(alike) - 2} more"] if len(alike) > 2 else []
         also = f", as {' and '.join([*alike[:2], *others])} {'are' if len(alike) > 1 else 'is'}" if alike else ""
         if meet(self.best.interval_s, slower.interval_s):
-            by = " with this profile" if slower.engine == "model" else ""
-            return f"{first}{also}; {slower.case.way} takes {format_time(slower.time_s)}, which cannot be told apart{by}"
+            return f"{first}{also}; {slower.case.way} takes {format_time(slower.time_s)} (95 % intervals overlap)"
         ratio = times_as_long(slower.time_s, self.best.time_s)
         longer = f"{100 * (ratio - 1):.1f} % longer" if ratio < 2 else f"{format_number(ratio)} times as long"
         return f"{first}{also}; {slower.case.way} takes {longer}"
@@ -84,7 +83,7 @@ def conclusion(rows: Sequence[Row]) -> str:
     wins = Counter(ranking.best.case.way for ranking in rankings)
     told = [f"{way} in {count}" for way, count in wins.most_common()]
     most = f"{next(iter(wins))} in all" if len(wins) == 1 else "; ".join(told)
-    return f"{times} by the fastest way of each of {len(rankings)} cases: {most}"
+    return f"the fastest of each of {len(rankings)} cases takes {times}: {most}"
 
 
 def require_one_question(cases: Sequence[Case]) -> None:

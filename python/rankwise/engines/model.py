@@ -22,9 +22,9 @@ from rankwise.workloads.base import Case, Price, Program, Row
 ASSUMED_SPREAD = 0.08
 _MOST_WIDTH = 50.0  # of an interval in logarithms: figures of a machine that was busy all the time may know nothing
 _NOTES = {
-    "ssend": "the profile has no synchronous ping-pong: ssend is costed as a plain send",
-    "exchange": "the profile has no overlap of both directions: {mode} is costed as full overlap (an optimist's bound)",
-    "exchange-gap": "the profile has no sender's share: a sender is busy for the bytes alone",
+    "ssend": "not measured: synchronous ping-pong, so ssend is predicted as send",
+    "exchange": "not measured: bidirectional ping-pong, so {mode} is predicted with full overlap (a lower bound)",
+    "exchange-gap": "not measured: send overhead (LogGP o), taken as 0",
 }
 _NEEDS = {
     "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",
@@ -153,23 +153,20 @@ class Model:
         if beyond := self._beyond(need, sizes):
             yield f"extrapolated: messages of {max(beyond)} B lie beyond the measured sizes"
         if self._assumes(need):
-            yield (
-                f"± {100 * ASSUMED_SPREAD:.0f} % assumed for a message's time: nothing is known of how far it differs "
-                "between runs"
-            )
+            yield f"the profile has no run-to-run spread: ± {100 * ASSUMED_SPREAD:.0f} % is assumed for a message's time"
         elif not self._drift:
-            yield "the interval holds for the machine at the minute of its measurement: no earlier sessions tell how it drifts"
+            yield "day-to-day variation is unknown: the profile rests on one measurement"
         yield from (LACKING[kind] for kind in self.assumed(placement))
         cores = self.profile.machine.get("cores")
         if isinstance(cores, int) and placement.most_on_a_node > cores:
-            yield f"{placement.most_on_a_node} ranks a node share {cores} cores: they are priced as if each had its own"
+            yield f"{placement.most_on_a_node} ranks on {cores} cores a node: predicted as if each had a core"
         if self._loaded:
             pairs = ", ".join(str(link.loaded.pairs) for link in self.links.values() if link.loaded is not None)
-            yield f"as beside background traffic of {pairs} pairs: every way of sending slowed down as a plain send was"
+            yield f"under background traffic of {pairs} pairs: all modes are slowed down as send was"
 
 
 def doubt(candidates: Sequence[tuple[float, tuple[float, float] | None]], model: Model) -> str | None:
-    """Say why candidates (time and interval, the fastest first) cannot be told apart, or return None where they can be.
+    """Say why there is no clear choice among candidates (time and interval, the fastest first); None where there is one.
 
     Figures that are poor, or of which no spread is known, tell ways apart only where intervals do not meet.
     """
@@ -180,8 +177,8 @@ def doubt(candidates: Sequence[tuple[float, tuple[float, float] | None]], model:
     others = [ends for time_s, ends in candidates[1:] if time_s > first_s * (1 + 1e-9)]
     if not any(ends is None or first is None or ends[0] <= first[1] for ends in others):
         return None
-    why = "the profile's figures are poor" if poor else "the spread of the profile's figures is assumed"
-    return f"candidates cannot be told apart: {why}, and the intervals of the fastest and others meet"
+    why = "the profile has poor quality" if poor else "the profile's spread is assumed"
+    return f"no clear choice: {why}, and the 95 % intervals of the fastest candidates overlap"
 
 
 class _Pricer:

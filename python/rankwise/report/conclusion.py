@@ -93,7 +93,7 @@ def _conclude(profile: Profile | None, validation: Validation | None, mappings: 
     if poor is not None:
         return Conclusion(
             "These figures are too poor to build on.",
-            f"Why: {poor}. No change is advised, and candidates cannot be told apart.",
+            f"Why: {poor}. No change is advised.",
             figures, (), (Next("See what disturbs", "rankwise doctor"),
                 Next("Measure again, undisturbed", _cure(validation, profile))),
         )  # fmt: skip

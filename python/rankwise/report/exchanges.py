@@ -162,7 +162,7 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
             low, high = border.low or winners.least_bytes, border.high or winners.most_bytes
             words = (
                 f"cutoff {row.cutoff}, {format_volume(low)} to {format_volume(high)}: {border.before} and {border.after} "
-                "cannot be told apart"
+                "overlap"
             )
             bands.append({
                 "cutoff": str(row.cutoff), "place": axis.place(low), "end": axis.place(high), "tip": words, "stop": len(stops),
@@ -199,7 +199,7 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
         layers.append(layer("point", {"x": x, "y": y}, at, yOffset=-6, **look))
     grid = "x".join(map(str, question.grid))
     title = f"Fastest exchange on grid {grid}, {question.shell} shell"
-    told = "grey: two cannot be told apart with this profile" if bands else ""
+    told = "grey: the intervals of two overlap" if bands else ""
     below = [line for line in (asked.removeprefix("; "), told) if line]
     return Chart(
         "tradeoff",

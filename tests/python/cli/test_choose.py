@@ -205,13 +205,13 @@ def test_auto_is_the_best_of_those_with_a_window(paper: Path, capsys: pytest.Cap
     assert everything["best"]["algorithm"] == "team-shift"
     assert everything["auto"] == windows["best"] == windows["auto"]
     assert windows["otherwise"] is None
-    assert "has no window of its own" in everything["otherwise"] and windows["reason"] in everything["otherwise"]
+    assert "processes received data block by block" in everything["otherwise"] and windows["reason"] in everything["otherwise"]
     # The text comes to the same: what anybody can use first, then what is faster.
     assert run(["choose", *options]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("Candidates cannot be told apart")
+    assert lines[0].startswith("No clear choice")
     assert lines[1] == f"{windows['reason']}."
-    assert lines[2].startswith("Faster where your program has no window of its own (rankwise_exchange_visit): team-shift c=")
+    assert lines[2].startswith("Faster if your program processes received data block by block (rankwise_exchange")
     assert next(line for line in lines if " best " in line).startswith("team-shift")
 
 
@@ -284,7 +284,7 @@ def test_the_map_is_drawn_with_its_borders(tmp_path: Path, capsys: pytest.Captur
         "size of a block",
         "cutoff in layers",
         "grid 8x8x8",
-        "cannot be told apart",
+        "the intervals of two overlap",
     ):
         assert words in text
 

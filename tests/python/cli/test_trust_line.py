@@ -72,7 +72,7 @@ def test_the_line_is_said_once_and_is_in_the_json(rankwise: Callable[..., Any], 
 
 def test_poor_figures_do_not_tell_candidates_apart(rankwise: Callable[..., Any], poor: Path) -> None:
     result = rankwise("choose", "exchange", "--profile", poor)
-    assert result.out.startswith("Candidates cannot be told apart: the profile's figures are poor")
+    assert result.out.startswith("No clear choice: the profile has poor quality")
 
 
 def test_an_imported_table_has_no_interval_and_says_what_is_assumed(rankwise: Callable[..., Any]) -> None:
@@ -83,8 +83,8 @@ def test_an_imported_table_has_no_interval_and_says_what_is_assumed(rankwise: Ca
     result = rankwise("predict", "exchange", "--cutoff", "1", "--bytes", "64", "--profile", "t.json", "--json")
     assert "trust unknown" in result.err
     row = result.json["rows"][0]
-    assert row["time_lo_s"] < 0.95 * row["time_s"] and any("± 8 % assumed" in note for note in row["notes"])
-    assert "cannot be told apart" in rankwise("choose", "exchange", "--profile", "t.json").out
+    assert row["time_lo_s"] < 0.95 * row["time_s"] and any("± 8 % is assumed" in note for note in row["notes"])
+    assert "intervals of the fastest candidates overlap" in rankwise("choose", "exchange", "--profile", "t.json").out
 
 
 def test_fit_does_not_lose_what_a_profile_has(rankwise: Callable[..., Any], poor: Path, tmp_path: Path) -> None:

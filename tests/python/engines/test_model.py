@@ -105,7 +105,7 @@ def test_more_ranks_than_cores_are_told(paper: Profile) -> None:
     cases = [_shift("isend", 1, 100)]
     for ranks_per_node, told in ((4, False), (5, True)):
         (row,) = predict_rows(small, cases, profile_placement(small, ranks_per_node))
-        assert any("ranks a node share 4 cores" in note for note in row.notes) == told
+        assert any("on 4 cores a node" in note for note in row.notes) == told
 
 
 def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
