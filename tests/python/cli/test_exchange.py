@@ -43,7 +43,7 @@ def test_a_prediction_is_a_table_on_the_screen(rankwise: Callable[..., Any], jur
     result = rankwise("predict", "exchange", "--profile", jureca, "--mode", "ssend", "--cutoff", "2")
     assert result.code == 0
     assert "23.0 us" in result.out
-    assert "no synchronous ping-pong" in result.err
+    assert "not measured: synchronous ping-pong" in result.err
 
 
 @pytest.mark.parametrize(

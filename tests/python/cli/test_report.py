@@ -94,7 +94,7 @@ def test_a_wrong_value_names_file_and_key(folder: Path, capsys: pytest.CaptureFi
     write_inputs(folder)
     rows = [sample_figures.comparison(measured_time_s="fast")]
     (folder / "validate.json").write_text(json.dumps(sample_figures.validation_record(rows)))
-    assert "validate.json: rows[0]: measured_time_s is not a finite number" in complaint(capsys)
+    assert "validate.json: rows[0].measured_time_s 'fast' is not a finite number" in complaint(capsys)
 
 
 def test_inputs_are_never_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
