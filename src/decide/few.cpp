@@ -264,33 +264,6 @@ std::shared_ptr<const Census> census_of_line(const Few& few, const Partners& par
                        [&](Index, const Coords& coords) { return few.stand_in(coords[static_cast<std::size_t>(axis)]); });
 }
 
-// What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
-// all axes. blocks: what each axis' messages have for one block of the line.
-Walk walk_of_lines(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {
-  std::vector<std::vector<LinkedSchedules>> ways(includes_reduce(spec) ? 2 : 1);  // the import and the way back
-  std::size_t ranks = 0;
-  for (int axis = spec.grid.ndim(); axis-- > 0;) {
-    const ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
-                            Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
-    const Few few(program_of(line));
-    Partners partners(few.grid());
-    for (std::size_t way = 0; way < ways.size(); ++way) {
-      const auto make = way == 0 ? make_schedule : make_reduce;
-      ways[way].push_back(linked(few, partners, [&](Index rank) { return make(line, rank); }));
-    }
-    const auto census = census_of_line(few, partners, spec.grid, axis, layout);
-    for (auto& way : ways) {
-      way.back().census = census;
-      make_part(way.back(), blocks[static_cast<std::size_t>(axis)]);
-    }
-    ranks = std::max(ranks, few.ranks().size());
-  }
-  std::vector<LinkedSchedules> parts = std::move(ways.front());
-  if (ways.size() > 1) std::move(ways.back().rbegin(), ways.back().rend(), std::back_inserter(parts));
-  for (LinkedSchedules& part : parts) part.schedules.resize(ranks);  // shorter lines have nothing for the rest
-  return Walk(spec.mode, std::move(parts));
-}
-
 // How far the messages of a program go on an open axis; on a ring as far as it is long.
 std::vector<Reach> reach_of(const Program& program) {
   std::vector<Reach> reach;
@@ -300,6 +273,13 @@ std::vector<Reach> reach_of(const Program& program) {
     reach.push_back({ring ? length : program.lower[axis], ring ? length : program.upper[axis]});
   }
   return reach;
+}
+
+// A program on a ring in place of one whose borders are open: its messages go no further than that one's.
+Walk walk_on_ring(const Program& ring, const Program& open, const Layout& layout) {
+  Few few(ring);
+  few.set_reach(reach_of(open));
+  return walk_linked(ring, few, layout);
 }
 
 // The same exchange with its short open axes closed to rings on which every rank has as many partners as the one in the
@@ -392,6 +372,33 @@ Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool p
   return program;
 }
 
+// What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
+// all axes. blocks: what each axis' messages have for one block of the line.
+Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {
+  std::vector<std::vector<LinkedSchedules>> ways(includes_reduce(spec) ? 2 : 1);  // the import and the way back
+  std::size_t ranks = 0;
+  for (int axis = spec.grid.ndim(); axis-- > 0;) {
+    const ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
+                            Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
+    const Few few(program_of(line));
+    Partners partners(few.grid());
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      const auto make = way == 0 ? make_schedule : make_reduce;
+      ways[way].push_back(linked(few, partners, [&](Index rank) { return make(line, rank); }));
+    }
+    const auto census = census_of_line(few, partners, spec.grid, axis, layout);
+    for (auto& way : ways) {
+      way.back().census = census;
+      make_part(way.back(), blocks[static_cast<std::size_t>(axis)]);
+    }
+    ranks = std::max(ranks, few.ranks().size());
+  }
+  std::vector<LinkedSchedules> parts = std::move(ways.front());
+  if (ways.size() > 1) std::move(ways.back().rbegin(), ways.back().rend(), std::back_inserter(parts));
+  for (LinkedSchedules& part : parts) part.schedules.resize(ranks);  // shorter lines have nothing for the rest
+  return Walk(spec.mode, std::move(parts));
+}
+
 Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout) {
   const ExchangeAlgorithm& algorithm = exchange_algorithm(spec.algorithm);
   if (algorithm.needs_nodes) return walk_of_nodes(spec, layout.placement());
@@ -405,20 +412,13 @@ Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout) {
   if (!few.are_too_many()) return walk_linked(program, few, layout);
   if (!algorithm.by_axis) {
     const ExchangeSpec ring = closed(spec);
-    const Program of_ring = program_of(ring);
-    Few on_ring(of_ring);
-    on_ring.set_reach(reach_of(program));
-    return walk_linked(of_ring, on_ring, layout);
+    return walk_on_ring(program_of(ring), program, layout);
   }
   std::vector<Index> blocks(spec.grid.dims().size(), 1);
   for (int axis = spec.grid.ndim() - 1; axis > 0; --axis) {
     blocks[static_cast<std::size_t>(axis) - 1] = blocks[static_cast<std::size_t>(axis)] * gathered(spec, axis);
   }
-  return walk_of_lines(spec, blocks, layout);
-}
-
-Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {
-  return walk_of_lines(spec, blocks, layout);
+  return walk_of_shift(spec, blocks, layout);
 }
 
 Walk walk_of(const ExchangeSpec& spec, const Layout& layout) {
@@ -470,9 +470,7 @@ Walk walk_of_few(const Program& program, const Layout& layout) {
   ring.import = [offsets, weights, mode = program.mode](const Grid& on, Index rank) {
     return one_step(on, rank, offsets, weights, mode);
   };
-  Few on_ring(ring);
-  on_ring.set_reach(reach_of(program));
-  return walk_linked(ring, on_ring, layout);
+  return walk_on_ring(ring, program, layout);
 }
 
 }  // namespace rankwise

@@ -58,11 +58,11 @@ double group_s(const FftExchanges& way, double bytes, const Placement& placement
     if (ranks == 1) continue;
     const auto slices = static_cast<double>(axis == 0 && way.grid[1] == 1 ? way.chunks : 1);
     const double block = bytes / static_cast<double>(ranks) / slices;
-    if (way.messages == FftMessages::by_node) {
+    if (way.method == TransposeMethod::node_aware) {
       time_s += slices * by_node_s(grid, axis, block, placement, machine);
       continue;
     }
-    const Walk walk = walk_of(transpose_program(grid, {axis}, way.messages == FftMessages::pairwise), layout);
+    const Walk walk = walk_of(transpose_program(grid, {axis}, way.method == TransposeMethod::pairwise), layout);
     time_s += slices * walk.cost(std::max<Index>(1, static_cast<Index>(block)), machine).time_s();
   }
   return static_cast<double>(way.passes) * time_s;

@@ -9,14 +9,14 @@
 #include "cost/machine.hpp"
 #include "cost/placement.hpp"
 #include "halo/relay.hpp"
+#include "schedule/programs.hpp"
 
 namespace rankwise {
 
 // The exchanges of a transform on a grid p1 x p2: within the rows, then within the columns.
-enum class FftMessages { at_once, pairwise, by_node };
 struct FftExchanges {
   std::array<Index, 2> grid{1, 1};
-  FftMessages messages = FftMessages::at_once;
+  TransposeMethod method = TransposeMethod::alltoall;
   Index chunks = 1;     // of a slab: slices under way while others are transformed
   Index batch = 1;      // fields
   Index together = 1;   // of them, whose blocks travel as one message

@@ -13,6 +13,7 @@
 #include "exchange/executor.hpp"
 #include "exchange/shared_memory.hpp"
 #include "fft/stages.hpp"
+#include "schedule/programs.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {
@@ -20,9 +21,6 @@ namespace rankwise {
 // One transpose among the ranks of a communicator: blocks that lie one after the other in one buffer arrive one after
 // the other in another.
 
-// alltoall: MPI_Alltoallv. pairwise: P - 1 steps of one message each way (schedule/programs.hpp). node_aware: in three steps, what
-// a node has for another gathered on one of its ranks, sent at once, and handed out there (halo/relay.hpp).
-enum class TransposeMethod { alltoall, pairwise, node_aware };
 [[nodiscard]] TransposeMethod parse_transpose_method(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(TransposeMethod method);
 

@@ -45,12 +45,6 @@ Placement placement_of(MPI_Comm comm) {
   return Placement::on_nodes(of_ranks);
 }
 
-FftMessages messages_of(TransposeMethod method) {
-  return method == TransposeMethod::alltoall   ? FftMessages::at_once
-         : method == TransposeMethod::pairwise ? FftMessages::pairwise
-                                               : FftMessages::by_node;
-}
-
 // Of an array of one rank.
 double field_bytes_of(const FftQuestion& question, Index ranks) {
   const Decomposition whole{question.n, question.is_real, {1, 1}};
@@ -107,8 +101,7 @@ std::vector<FftCandidate> candidates_of(const FftQuestion& question, const Place
   const Index passes = question.order == Order::natural ? 2 : 1;
   std::vector<FftCandidate> candidates;
   for (const FftWay& way : ways_of(question, placement)) {
-    const FftExchanges exchanges{way.grid,     messages_of(way.method), way.chunks, question.batch,
-                                 way.together, way.in_flight,           passes};
+    const FftExchanges exchanges{way.grid, way.method, way.chunks, question.batch, way.together, way.in_flight, passes};
     candidates.push_back({way, fft_s(exchanges, bytes, local_s, placement, machine)});
   }
   std::ranges::stable_sort(candidates, {}, &FftCandidate::predicted_s);

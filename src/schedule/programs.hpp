@@ -33,6 +33,10 @@ struct PhasedMessages {
 // Throws std::invalid_argument for a rank that does not exist.
 [[nodiscard]] RankSchedule make_transpose(Index ranks, Index rank);
 
+// The ways in which transposes are carried out. alltoall: MPI_Alltoallv, all at once. pairwise: as above. node_aware: in three
+// steps, what a node has for another gathered on one of its ranks, sent at once, and handed out there (halo/relay.hpp).
+enum class TransposeMethod { alltoall, pairwise, node_aware };
+
 // What exchanges are made of, as schedules of two ranks: the way in which an exchange meets them is the way to time them.
 
 // step: `hops` steps one after the other of `width` messages each way, each forwarding what the last one brought.

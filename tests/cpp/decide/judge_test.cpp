@@ -45,14 +45,15 @@ TEST(FftJudge, AtOnceAMessageFollowsTheOtherByTheGap) {
 }
 
 TEST(FftJudge, PairwiseAStepForEachPartner) {
-  EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}, FftMessages::pairwise}, 1), 3 * far_cost.exchange(6'000));
-  EXPECT_DOUBLE_EQ(exchanges_s({{2, 2}, FftMessages::pairwise}, 1), 2 * far_cost.exchange(12'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}, TransposeMethod::pairwise}, 1), 3 * far_cost.exchange(6'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{2, 2}, TransposeMethod::pairwise}, 1), 2 * far_cost.exchange(12'000));
 }
 
 TEST(FftJudge, SlicesOfASlabAreExchangedOneAfterTheOther) {
-  EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}, FftMessages::at_once, 3}, 1), 3 * (far_cost.exchange(2'000) + 2 * far_cost.gap(2'000)));
-  EXPECT_DOUBLE_EQ(exchanges_s({{2, 2}, FftMessages::at_once, 3}, 1), 2 * far_cost.exchange(12'000));
-  EXPECT_DOUBLE_EQ(exchanges_s({{1, 4}, FftMessages::at_once, 3}, 1), far_cost.exchange(6'000) + 2 * far_cost.gap(6'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{4, 1}, TransposeMethod::alltoall, 3}, 1),
+                   3 * (far_cost.exchange(2'000) + 2 * far_cost.gap(2'000)));
+  EXPECT_DOUBLE_EQ(exchanges_s({{2, 2}, TransposeMethod::alltoall, 3}, 1), 2 * far_cost.exchange(12'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{1, 4}, TransposeMethod::alltoall, 3}, 1), far_cost.exchange(6'000) + 2 * far_cost.gap(6'000));
 }
 
 TEST(FftJudge, FieldsTravelTogetherAsFarAsTheyFit) {
@@ -75,17 +76,18 @@ TEST(FftJudge, FieldsTravelTogetherAsFarAsTheyFit) {
 TEST(FftJudge, ByNodeItGathersSendsAndHandsOut) {
   // Of 24 kB of six ranks on two nodes each has 4 kB for every other: 8 kB for each of its node, 36 kB for the other node.
   const double inside_s = near_cost.exchange(8'000) + near_cost.gap(8'000);
-  EXPECT_DOUBLE_EQ(exchanges_s({{6, 1}, FftMessages::by_node}, 3), 2 * inside_s + far_cost.exchange(36'000));
-  EXPECT_DOUBLE_EQ(exchanges_s({{6, 1}, FftMessages::by_node, 2}, 3),
+  EXPECT_DOUBLE_EQ(exchanges_s({{6, 1}, TransposeMethod::node_aware}, 3), 2 * inside_s + far_cost.exchange(36'000));
+  EXPECT_DOUBLE_EQ(exchanges_s({{6, 1}, TransposeMethod::node_aware, 2}, 3),
                    2 * (2 * (near_cost.exchange(4'000) + near_cost.gap(4'000)) + far_cost.exchange(18'000)));
   // Of seven four sit on the first node: as if eight, with 3428 B for each.
   const double four_s = near_cost.exchange(6'000) + 2 * near_cost.gap(6'000);
-  EXPECT_DOUBLE_EQ(exchanges_s({{7, 1}, FftMessages::by_node}, 4), 2 * four_s + far_cost.exchange(54'857));
+  EXPECT_DOUBLE_EQ(exchanges_s({{7, 1}, TransposeMethod::node_aware}, 4), 2 * four_s + far_cost.exchange(54'857));
   // No message is empty.
-  EXPECT_DOUBLE_EQ(fft_exchanges_s({{4, 1}, FftMessages::by_node}, 0.5, Placement::blocked(4, 2), rankwise_test::machine()),
-                   2 * near_cost.exchange(1) + far_cost.exchange(1));
+  EXPECT_DOUBLE_EQ(
+      fft_exchanges_s({{4, 1}, TransposeMethod::node_aware}, 0.5, Placement::blocked(4, 2), rankwise_test::machine()),
+      2 * near_cost.exchange(1) + far_cost.exchange(1));
   // Columns of a grid whose rows have a node each: nothing to gather.
-  EXPECT_DOUBLE_EQ(exchanges_s({{3, 2}, FftMessages::by_node}, 2),
+  EXPECT_DOUBLE_EQ(exchanges_s({{3, 2}, TransposeMethod::node_aware}, 2),
                    near_cost.exchange(12'000) * 2 + far_cost.exchange(8'000) + far_cost.gap(8'000));
 }
 
@@ -94,13 +96,13 @@ TEST(FftJudge, SlicesHideTwoThirdsOfTheWorkButTheFirstBetweenNodes) {
   const auto time_s = [&](const FftExchanges& way, Index per_node, double local_s) {
     return fft_s(way, array_bytes, local_s, Placement::blocked(way.grid[0] * way.grid[1], per_node), machine);
   };
-  const FftExchanges slices{{4, 1}, FftMessages::at_once, 4};
+  const FftExchanges slices{{4, 1}, TransposeMethod::alltoall, 4};
   const double between_s = exchanges_s(slices, 1);
   EXPECT_DOUBLE_EQ(time_s(slices, 1, 1e-3), 1e-3 + 0.5 * between_s);
   EXPECT_DOUBLE_EQ(time_s(slices, 1, 1e-6), 0.5e-6 + between_s);
   EXPECT_DOUBLE_EQ(time_s(slices, 4, 1e-3), 1e-3 + exchanges_s(slices, 4));
   EXPECT_DOUBLE_EQ(time_s({{4, 1}}, 1, 1e-3), 1e-3 + exchanges_s({{4, 1}}, 1));
-  const FftExchanges pencils{{2, 2}, FftMessages::at_once, 4};
+  const FftExchanges pencils{{2, 2}, TransposeMethod::alltoall, 4};
   EXPECT_DOUBLE_EQ(time_s(pencils, 1, 1e-3), 1e-3 + exchanges_s(pencils, 1));
 }
 
@@ -108,7 +110,7 @@ TEST(FftJudge, TakesTimeForEveryExchange) {
   const Machine machine = default_machine();
   const auto time_s = [&](std::array<Index, 2> grid, bool pairwise, double bytes) {
     const Index ranks = grid[0] * grid[1];
-    return fft_exchanges_s({grid, pairwise ? FftMessages::pairwise : FftMessages::at_once}, bytes,
+    return fft_exchanges_s({grid, pairwise ? TransposeMethod::pairwise : TransposeMethod::alltoall}, bytes,
                            Placement::blocked(ranks, ranks), machine);
   };
   for (const bool pairwise : {false, true}) {
@@ -123,7 +125,7 @@ TEST(FftJudge, TakesTimeForEveryExchange) {
 TEST(FftJudge, SlicesHideWorkBetweenNodesOnly) {
   const Machine machine = default_machine();
   const auto time_s = [&](Index chunks, Index per_node, double local_s) {
-    return fft_s({{4, 1}, FftMessages::at_once, chunks}, 4e6, local_s, Placement::blocked(4, per_node), machine);
+    return fft_s({{4, 1}, TransposeMethod::alltoall, chunks}, 4e6, local_s, Placement::blocked(4, per_node), machine);
   };
   EXPECT_LT(time_s(8, 1, 2e-3), time_s(1, 1, 2e-3));
   EXPECT_GE(time_s(8, 4, 2e-3), time_s(1, 4, 2e-3));
@@ -153,11 +155,11 @@ TEST(FftJudge, BatchesSaveMessagesAndHideBetweenNodes) {
 
 TEST(FftJudge, ByNodeSavesMessagesWhereTheyAreShort) {
   const Machine machine = default_machine();
-  const auto time_s = [&](FftMessages messages, double bytes) {
+  const auto time_s = [&](TransposeMethod messages, double bytes) {
     return fft_exchanges_s({{16, 1}, messages}, bytes, Placement::blocked(16, 8), machine);
   };
-  EXPECT_LT(time_s(FftMessages::by_node, 512.0), time_s(FftMessages::pairwise, 512.0));
-  EXPECT_GT(time_s(FftMessages::by_node, 4e6), time_s(FftMessages::at_once, 4e6));
+  EXPECT_LT(time_s(TransposeMethod::node_aware, 512.0), time_s(TransposeMethod::pairwise, 512.0));
+  EXPECT_GT(time_s(TransposeMethod::node_aware, 4e6), time_s(TransposeMethod::alltoall, 4e6));
 }
 
 }  // namespace
