@@ -18,9 +18,10 @@ import numpy as np
 
 from rankwise.advise.evidence import Evidence
 from rankwise.engines.step import Priced, least_time_s, program_pricer, traffic_pricer
+from rankwise.errors import InputError
 from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.levels import between
-from rankwise.mapping.mapper import LEAST_GAIN, Mappings, MapResult, StepTime, hardly_better, quicker
+from rankwise.mapping.mapper import LEAST_GAIN, Mappings, MapResult, StepTime, quicker
 from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic, unchosen
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
@@ -149,7 +150,7 @@ def _one_each(columns: tuple[Any, Any, Any], ranks: int) -> PhasedStep:
 
 PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
 _OWN_FAULT = 0.5  # of a rank's part in the mean waiting, that it computes longer
-_TOLD = 0.005  # as a share of what is sent: less would be told as 0 %
+_TOLD = LEAST_GAIN  # as a share of what is sent
 _LEAST_WAITING = 0.05  # share of all time below which waiting is nobody's fault
 
 
@@ -276,7 +277,7 @@ class Advice(Record):
             return f"Nothing to gain: {reasons}." if reasons else "Nothing to gain."
         best = self.findings[0]
         if best.kind == PLACEMENT and (self.poor or best.gain_s is None):
-            saving = differences(self.mappings)[0]
+            saving = savings(self.mappings)[0]
             return f"{best.what}: {-saving.change:.0%} fewer bytes {saving.where}." + (
                 " Seconds cannot be told by a poor profile." if self.poor else ""
             )
@@ -305,10 +306,27 @@ class Question:
 
 
 def advise(evidence: Evidence, question: Question) -> Advice:
-    """Look at placement, waiting and the way of sending. Raises InputError as place_traffic does."""
-    traffic = evidence.traffic
-    price = None if question.on is None else _pricer(question.on, evidence.schedule, question.seats)
-    mappings = place_traffic(traffic, question.sizes, search=question.search, price=price)
+    """Look at placement, waiting and the way of sending. Raises InputError as place_traffic does.
+
+    Bytes alone are told of a program whose ranks shared cores when it was observed, and by a profile that lacks a link.
+    """
+    traffic, no_seconds = evidence.traffic, evidence.crowded
+    price = None if question.on is None or no_seconds else _pricer(question.on, evidence.schedule, question.seats)
+    try:
+        mappings = place_traffic(traffic, question.sizes, search=question.search, price=price)
+    except InputError as error:
+        if price is None:
+            raise
+        mappings, no_seconds = place_traffic(traffic, question.sizes, search=question.search), str(error)
+    notes = list(mappings.notes)
+    if question.on is None:
+        notes.append(
+            "without a profile only bytes are known: 'rankwise measure' on these nodes, then --profile machine.json gives "
+            "seconds"
+        )
+    elif no_seconds:
+        notes.append(f"seconds are not told: {no_seconds}")
+        question = replace(question, on=None)
     found: list[Finding] = []
     nothing: list[str] = []
     for finding in (
@@ -320,13 +338,9 @@ def advise(evidence: Evidence, question: Question) -> Advice:
             found.append(finding)
         elif finding:
             nothing.append(finding)
-    found.sort(key=lambda finding: (finding.kind != CROWDED, finding.gain_s is None, -(finding.gain_s or 0.0)))
-    notes = list(mappings.notes)
-    if question.on is None:
-        notes.append(
-            "without a profile only bytes are known: 'rankwise measure' on these nodes, then --profile machine.json gives "
-            "seconds"
-        )
+    # On other nodes than those observed there may be a core for each rank.
+    elsewhere = start_of(mappings).algorithm != OBSERVED
+    found.sort(key=lambda one: ((one.kind == CROWDED) == elsewhere, one.gain_s is None, -(one.gain_s or 0.0)))
     headroom = _headroom(evidence, question, mappings)
     return Advice(evidence, tuple(found), tuple(nothing), headroom, mappings, tuple(notes), question.poor)
 
@@ -359,11 +373,17 @@ class Difference:
 
 
 def differences(mappings: Mappings) -> list[Difference]:
-    """Return where the best placement sends noticeably less or more than now, where it is less first; at least one."""
+    """Return where the best placement sends noticeably less or more than now, where it is less first."""
     now, best = start_of(mappings), mappings.best
     above = (Difference(between(was.level.name), was.sent, then.sent) for was, then in zip(now.above, best.above, strict=True))
     every = [Difference("between nodes", now.j_sum, best.j_sum), *above]
-    return sorted((one for one in every if abs(one.change) >= _TOLD), key=lambda one: one.change > 0) or every[:1]
+    return sorted((one for one in every if abs(one.change) >= _TOLD), key=lambda one: one.change > 0)
+
+
+def savings(mappings: Mappings) -> list[Difference]:
+    """Return where the best placement sends less than now by what is worth while; what leaves the busiest node comes last."""
+    busiest = Difference("out of the busiest node", start_of(mappings).j_max, mappings.best.j_max)
+    return [one for one in (*differences(mappings), busiest) if one.change <= -LEAST_GAIN]
 
 
 def _headroom(evidence: Evidence, question: Question, mappings: Mappings) -> Headroom:
@@ -398,7 +418,7 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
         return "all ranks are on one node, so that no placement sends less between nodes"
     fewer = 1 - best.j_sum / now.j_sum if now.j_sum else 0.0
     gain = None if now.step is None or best.step is None else _gain(evidence, evidence.rounds, now.step, best.step.time_s)
-    little = hardly_better(best, now) if gain is None else gain[0] < LEAST_GAIN * evidence.time_s
+    little = not savings(mappings) if gain is None or question.poor else gain[0] < LEAST_GAIN * evidence.time_s
     unsure = gain is not None and not question.poor and not quicker(best, now)
     if best is now or little or unsure:
         if fewer <= 0:
@@ -410,12 +430,13 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
             else "no more time than its prediction errs by"
         )
         return f"another placement gains {least} ({room})"
-    words = "; ".join(
+    told = [
         f"{format_volume(one.now)} cross {one.where} a {evidence.per}, {format_volume(one.then)} would ({one.change:+.0%})"
         for one in differences(mappings)
-    )
-    if now.j_max != best.j_max:
-        words += f"; out of the busiest node {format_volume(now.j_max)}, then {format_volume(best.j_max)}"
+    ]
+    if now.j_max != best.j_max or not told:
+        told.append(f"out of the busiest node {format_volume(now.j_max)}, then {format_volume(best.j_max)}")
+    words = "; ".join(told)
     name = shlex.quote(evidence.name)
     if now.algorithm == OBSERVED:
         what = "Place the ranks by a file"

@@ -123,10 +123,12 @@ def traffic_words(traffic: Traffic, mappings: Mappings, results: list[MapResult]
         return f"Nothing to gain: no other placement here is better than {start.algorithm}."
     if hardly_better(best, start):
         return f"Nothing to gain: {best.algorithm}, the best here, is less than {LEAST_GAIN:.0%} better than {start.algorithm}."
-    sent, before = format_volume(best.j_sum), format_volume(start.j_sum)
+    where, then, now = "between nodes", best.j_sum, start.j_sum
+    if then > (1 - LEAST_GAIN) * now and best.j_max <= (1 - LEAST_GAIN) * start.j_max:
+        where, then, now = "out of the busiest node", best.j_max, start.j_max
     text = (
-        f"Take {best.algorithm}: {sent} between nodes instead of {before} as {start.algorithm} "
-        f"({_change(best.j_sum, start.j_sum)}){_farther(best, start, format_volume)}"
+        f"Take {best.algorithm}: {format_volume(then)} {where} instead of {format_volume(now)} as {start.algorithm} "
+        f"({_change(then, now)}){_farther(best, start, format_volume)}"
     )
     if best.time_s is not None and start.time_s is not None:
         step = "one round of messages" if traffic.rounds > 1 else "its messages"

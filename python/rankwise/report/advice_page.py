@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankwise.advise.evidence import Evidence
-from rankwise.advise.findings import Advice, Finding, differences, gain_in_words, start_of
+from rankwise.advise.findings import Advice, Finding, gain_in_words, savings, start_of
 from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.trust import Trust
 from rankwise.mapping.mapper import MapResult
@@ -157,8 +157,8 @@ def _answer(advice: Advice) -> list[str]:
 
 
 def _headroom_title(advice: Advice) -> str:
-    saving = differences(advice.mappings)[0]
-    if saving.then >= saving.now:
+    saving = next(iter(savings(advice.mappings)), None)
+    if saving is None:
         return "The ranks are placed as well as is known"
     return f"Another placement sends {-100 * saving.change:.0f} % fewer bytes {saving.where}"
 

@@ -11,7 +11,8 @@ import pytest
 
 from observed_rings import HOSTS, PROFILE, RANKS, SIZE, STEPS, link, record_of
 from rankwise.advise.evidence import evidence_of
-from rankwise.advise.findings import PLACEMENT, SENDING, WAITING, Advice, Question, advise
+from rankwise.advise.findings import CROWDED, PLACEMENT, SENDING, WAITING, Advice, Question, advise, start_of
+from rankwise.api.map_blocks import traffic_words
 from rankwise.engines.model import Model
 from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource, Shared
@@ -191,3 +192,37 @@ def test_of_two_ranks_the_other_one_is_told() -> None:
     (finding,) = [one for one in advice.findings if one.kind == WAITING]
     assert finding.what == "Rank 1 makes the others wait"
     assert finding.why.startswith("it computes 4.85 ms a step, the other rank 1.62 ms; that causes ")
+
+
+def test_what_leaves_the_busiest_node_is_told_where_nothing_else_is_less() -> None:
+    """As much crosses between nodes as before: a gain of 0 % would be none."""
+    programs: list[list[Op]] = [[] for _ in range(6)]
+    for _ in range(STEPS):
+        for source, dest in ((0, 1), (3, 1), (0, 3)):
+            programs[source].append(("isend", dest, 1, 1000))
+            programs[dest].append(("irecv", source, 1))
+        for program in programs:
+            program += [("waitall",), ("compute", 1000), ("allreduce", 8)]
+    advice = advice_of(record_of(programs, [0, 2, 0, 2, 1, 1]), None, (2, 2, 2))
+    assert advice.headline == "Place the ranks by a file: 50% fewer bytes out of the busiest node."
+    assert advice.findings[0].why == "out of the busiest node 2 kB, then 1 kB"
+    words = traffic_words(advice.evidence.traffic, advice.mappings, list(advice.mappings.results), start_of(advice.mappings))
+    assert ": 1 kB out of the busiest node instead of 2 kB as observed (-50.0 %)" in words
+
+
+def test_other_nodes_than_the_crowded_ones_are_answered_first_and_in_bytes() -> None:
+    record = record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)])
+    record.header["cores_of_host"] = [1] * 4
+    crowded = advice_of(record)
+    assert crowded.headline == "Give each rank a core of its own." and crowded.headroom.now_s is None
+    assert any(note.startswith("seconds are not told: 2 ranks share the 1 cores of n1") for note in crowded.notes)
+    elsewhere = advice_of(record, sizes=(4, 4))
+    assert elsewhere.findings[-1].kind == CROWDED or not elsewhere.findings[:-1]
+
+
+def test_a_profile_without_links_between_nodes_is_answered_in_bytes() -> None:
+    record = record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)])
+    alone = replace(PROFILE, links={"same-socket": link(1e-6, 1e-10)})
+    advice = advice_of(record, alone)
+    assert advice.headline == "Place the ranks by a file: 50% fewer bytes between nodes."
+    assert any("seconds are not told: the profile has no link class other-node" in note for note in advice.notes)
