@@ -30,13 +30,17 @@ def launcher_at(path: Path) -> Launcher | None:
         return None
 
 
+def words_of_program(command: Sequence[str]) -> Sequence[str]:
+    """Return what follows a launcher and its options (of which some are names of programs: --map-by seq), or all words."""
+    try:
+        return read_command(command).program
+    except RankwiseError:
+        return command
+
+
 def program_of(command: Sequence[str]) -> Path | None:
     """Return the first executable among a command's words that is neither a launcher nor a tool that starts another program."""
-    try:
-        command = read_command(command).program  # options may be the names of programs, as in --map-by seq
-    except RankwiseError:
-        pass
-    for word in command:
+    for word in words_of_program(command):
         found = None if _STARTERS.match(Path(word).name) else shutil.which(word)
         try:
             if found is not None and _is_elf(found):

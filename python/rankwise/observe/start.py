@@ -18,7 +18,7 @@ from pathlib import Path
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import load_json, require_output
 from rankwise.launch.build import TRACER, build
-from rankwise.launch.command import launcher_at, mpi_libraries, names_mpi, program_of, require_match
+from rankwise.launch.command import launcher_at, mpi_libraries, names_mpi, program_of, require_match, words_of_program
 from rankwise.launch.installed import package_folder
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.preload import loading
@@ -56,7 +56,7 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
         code = _run([found, *words[1:]], {**os.environ, **_variables(folder)})
         record = merged(folder, header)
         if record is None:
-            tell(f"nothing was observed: {_why_nothing(program, folder, code)}")
+            tell(f"nothing was observed: {_why_nothing(command, program, folder, code)}")
         elif code != 0:
             record.header["notes"].insert(0, f"the command ended with exit code {code}")
             record.header["complete"] = False
@@ -217,12 +217,16 @@ def _keep(record: Record, output: Path, folder: Path) -> Record:
     raise RankwiseError(f"{output} cannot be written ({why}): make room, and observe the program again")
 
 
-def _why_nothing(program: Path | None, folder: Path, code: int) -> str:
+def _why_nothing(command: Sequence[str], program: Path | None, folder: Path, code: int) -> str:
     """Say why a command left no record, and the mend."""
     if shutil.disk_usage(folder).free < _LITTLE_BYTES:
         return f"there is no room in {folder.parent}: make some, or set RANKWISE_OBSERVE_DIR to a folder that all nodes share"
     if program is None:
-        return "no program was found among the command's words: name it with its path"
+        word = next(iter(words_of_program(command)), command[0])
+        if shutil.which(word) is None:
+            missing = "no such file" if "/" in word and not Path(word).exists() else "not an executable file, or not on PATH"
+            return f"{word}: {missing}, so nothing ran: correct its path"
+        return f"{word} is a script, and no program that it started called MPI"
     if os.stat(program).st_mode & 0o6000:
         return f"{program} is setuid, and such programs load no library of ours: take a copy that is not"
     if mpi_libraries(program):

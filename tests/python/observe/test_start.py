@@ -177,6 +177,26 @@ def test_words_for_open_mpi() -> None:
     assert words == ["mpiexec", *extra, "-n", "1", "./a", ":", *extra, "-n", "2", "./b"]
 
 
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("./nosuchprog", "./nosuchprog: no such file, so nothing ran"),
+        ("nosuchprog", "nosuchprog: not an executable file, or not on PATH, so nothing ran"),
+        ("./plain", "./plain: not an executable file"),
+        ("./script.sh", "./script.sh is a script, and no program that it started called MPI"),
+    ],
+)
+def test_a_program_that_cannot_run_is_named(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], program: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain").touch()
+    Path("script.sh").write_text("#!/bin/sh\n")
+    Path("script.sh").chmod(0o755)
+    observe([*start("pip", 2), program], tmp_path / "x.comm")
+    assert f"nothing was observed: {why}" in capfd.readouterr().err
+
+
 def test_a_command_without_mpi_is_not_harmed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     script = "ls / > /dev/null; echo $0 $1; exit 7"
     assert observe(["sh", "-c", script, "a", "b c"], tmp_path / "app.comm") == (7, None)
