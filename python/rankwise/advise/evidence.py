@@ -104,7 +104,8 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
     pattern = find_pattern(whole)
     events = {rank: of_rank for rank, of_rank in first_events(record).items() if len(of_rank)}
     notes = list(map(str, record.header.get("notes", [])))
-    steps, why = None, "no step repeats on all ranks"
+    threads = " (several threads may call MPI at once, whose calls mix)" if record.header.get("threaded") else ""
+    steps, why = None, f"no step repeats on all ranks{threads}"
     many = sum(map(len, events.values())) > _MANY
     with meter("looking for the step that repeats", 1) if many else nullcontext():
         try:

@@ -123,6 +123,7 @@ _LOST_EDGES, _LOST_EVENTS, _LOST_TABLES = 1, 2, 4
 _OTHERS = 2**32 - 1
 _NO_COMM = 2**16 - 1
 FAMILIES = ("MPICH", "Open MPI", "MPI ABI")
+_THREAD_MULTIPLE = (3, 3, 4096)  # as families.c has it
 
 _COLLECTIVE = np.dtype([("calls", "<u8"), ("bytes", "<u8"), ("root", "<i4"), ("call", "<u2"), ("comm", "<u2")])
 _COMM = np.dtype([("id", "<u8"), ("size", "<u4"), ("leader", "<i4")])
@@ -219,6 +220,9 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
             "family": FAMILIES[int(parts[0].page["family"]) % len(FAMILIES)],
             "seconds": (last - origin) * 1e-9,
             "seconds_of_rank": [round(seconds.get(rank, 0.0), 9) for rank in range(ranks)],
+            "threaded": any(
+                part.page["threads"] >= _THREAD_MULTIPLE[int(part.page["family"]) % len(FAMILIES)] for part in parts
+            ),
             "complete": len(parts) == ranks and all(part.page["state"] == _FINALIZED for part in parts),
             "notes": notes,
             "calls": calls,

@@ -226,3 +226,10 @@ def test_a_profile_without_links_between_nodes_is_answered_in_bytes() -> None:
     advice = advice_of(record, alone)
     assert advice.headline == "Place the ranks by a file: 50% fewer bytes between nodes."
     assert any("seconds are not told: the profile has no link class other-node" in note for note in advice.notes)
+
+
+def test_threads_are_named_where_no_step_is_found() -> None:
+    record = record_of([[("send", 1, 1, 8)], [("recv", 0, 1)]], [0, 0])
+    for threaded, words in ((False, "ranks: "), (True, "ranks (several threads may call MPI at once, whose calls mix): ")):
+        record.header["threaded"] = threaded
+        assert evidence_of(record, "a").notes == (f"no step repeats on all {words}times are of the whole run",)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from breadth import ALL
+from rankwise.advise.evidence import evidence_of
 from rankwise.observe.record import Record, read_record
 from rankwise.observe.start import library, observe
 from rankwise.observe.summary import pairs, senders
@@ -133,6 +134,8 @@ def test_threads(build: Build, start: Start, tmp_path: Path) -> None:
     for events in record.events.values():
         completed = events["request"][events["kind"] == 4]
         assert len(set(completed.tolist())) == 8000 and 0 not in completed
+    evidence = evidence_of(record, "app.comm")
+    assert evidence.steps is not None or "(several threads may call MPI at once, whose calls mix)" in evidence.notes[0]
 
 
 @pytest.mark.parametrize("kind", ["pip", pytest.param("openmpi", marks=pytest.mark.system_mpi)])
