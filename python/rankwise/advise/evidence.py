@@ -23,6 +23,7 @@ from rankwise.observe.waits import Waits, analyse
 from rankwise.progress import meter
 
 Array: TypeAlias = NDArray[Any]
+_ONE_SIDED = {f"MPI_{name}" for name in ("Put", "Rput", "Get", "Rget", "Accumulate", "Raccumulate", "Get_accumulate")}
 _MANY = 2_000_000  # events, that take seconds to look through
 
 
@@ -128,6 +129,8 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
         schedule = phased(events, steps)
         line = timeline_of(events, steps) if waits.why_not is None else None
         notes += schedule.notes
+        if _ONE_SIDED.intersection(record.header.get("calls", [])):
+            notes.append("what ranks put and fetch one-sided is not in the step: 'rankwise map --observed' counts it")
     elif events:
         notes.append(f"{why}: times are of the whole run")
     return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line)

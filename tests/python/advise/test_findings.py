@@ -233,3 +233,10 @@ def test_threads_are_named_where_no_step_is_found() -> None:
     for threaded, words in ((False, "ranks: "), (True, "ranks (several threads may call MPI at once, whose calls mix): ")):
         record.header["threaded"] = threaded
         assert evidence_of(record, "a").notes == (f"no step repeats on all {words}times are of the whole run",)
+
+
+def test_that_one_sided_traffic_is_not_in_the_step_is_told() -> None:
+    record = record_of(ring(4, STEPS, 100_000, SIZE), [0] * 4)
+    assert not any("one-sided" in note for note in evidence_of(record, "a").notes)
+    record.header["calls"][10] = "MPI_Put"
+    assert any("one-sided is not in the step" in note for note in evidence_of(record, "a").notes)
