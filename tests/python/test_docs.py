@@ -158,11 +158,7 @@ def _marks(page: str) -> list[pytest.MarkDecorator]:
 @pytest.mark.mpi
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=_marks(page))
-        for page in PAGES
-        if any(_shown(page, *SHELL)) and page != "docs/simulate.md"
-    ],
+    [pytest.param(page, marks=_marks(page)) for page in PAGES if any(_shown(page, *SHELL)) and page != "docs/simulate.md"],
 )
 def test_commands(run: Run, page: str) -> None:
     _run_all(run, page)

@@ -101,9 +101,7 @@ def test_another_users_folder_is_refused(made: Path, monkeypatch: pytest.MonkeyP
         _built()
 
 
-def test_what_was_not_installed_is_built_without_an_mpi_and_announced(
-    made: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_not_installed_is_built_without_an_mpi_and_announced(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (made / "CMakeLists.txt").write_text(_LISTS.replace("one MODULE", "rankwise_observe MODULE"))
     built = build(TRACER)
     assert built.name == "librankwise_observe.so"

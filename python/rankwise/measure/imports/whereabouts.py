@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from rankwise.machine.hosts import node_name
 
 _NODE = re.compile(r"\s*Data for node:\s+(\S+)")
-_PROC = re.compile(
-    r"\s*(?:Data for proc:\s+\[\S+?,(\d{1,9})\]|Process OMPI jobid: .*? Process rank: (\d{1,9}))"
-)
+_PROC = re.compile(r"\s*(?:Data for proc:\s+\[\S+?,(\d{1,9})\]|Process OMPI jobid: .*? Process rank: (\d{1,9}))")
 _BINDING = re.compile(r"\s*(?:Binding|.*Bound): (.*)")
 _PLACE = re.compile(r"(?:package|socket) ?\[?(\d{1,9})\]?\[ ?core ?:?L?(\d{1,9})")
 _REPORTED = re.compile(r"\[([\w.-]+):\d+\] (?:MCW )?[Rr]ank (\d{1,9}) (?:is )?bound to (.*)")
