@@ -52,3 +52,9 @@ def test_a_test_that_ran_in_one_pass_was_not_skipped(tmp_path: Path) -> None:
     assert _said(*summary, ctest) == (0, "skipped 1: no tc here\n2 passed, 0 failed, 1 skipped\n")
     code, said = _said(*summary, first, tmp_path / "third.xml")
     assert code == 1 and "third.xml was not written" in said and said.endswith("2 passed, 1 failed, 1 skipped\n")
+
+
+def test_the_compiler_is_asked_for_before_anything_is_compiled() -> None:
+    words = "import sys; sys.modules['rankwise._core'] = None; from rankwise.launch.installed import asked_compiler as a; a()"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

