@@ -314,7 +314,7 @@ def _streams(tables: Mapping[str, Way]) -> dict[Stream, dict[int, Point]]:
 def _filled(campaign: Campaign, link: str, streams: Mapping[Stream, Mapping[int, Point]]) -> dict[str, Resource]:
     """Return by kind the resources that so many pairs of a link class fill."""
     record = campaign.head.get("plan", {}).get("places", {}).get(link)
-    places = None if record is None else Places.from_dict(record)
+    places = None if record is None else Places.from_dict(record, f"plan.places.{link}")
     kinds: dict[str, dict[Stream, Mapping[int, Point]]] = {}
     for stream, by_size in streams.items():
         kind = (places.resource_of(stream.pairs) if places is not None else None) or FILLED.get(link)
