@@ -262,22 +262,21 @@ std::string decisive_term(const Ranked& best, const Ranked& rival) {
 std::string shared_part(const Ranked& ranked) {
   constexpr double large = 0.3;
   if (ranked.busiest.held_s <= 0 || ranked.busiest.held_s < large * ranked.time_s) return "";
-  static constexpr std::array passes{"a socket's memory passes", "the link between sockets passes",
-                                     "a node's memory passes",   "a node's card sends",
-                                     "a node's card receives",   "a node's card sends and receives"};
+  static constexpr std::array resources{"a socket's memory", "the link between sockets", "a node's memory",
+                                        "a node's NIC, sending", "a node's NIC, receiving", "a node's NIC, both ways"};
   const std::string what =
-      ranked.busiest.resource < passes.size() ? passes[ranked.busiest.resource] : "links between switches pass";
+      ranked.busiest.resource < resources.size() ? resources[ranked.busiest.resource] : "the links between switches";
   char share[16];
   std::snprintf(share, sizeof share, "%.0f %%", std::min(100.0, 100 * ranked.busiest.held_s / ranked.time_s));
-  return ", " + std::string(share) + " of it while " + what + " " + bytes(static_cast<Index>(ranked.busiest.bytes));
+  return ", " + std::string(share) + " of it limited by " + what + " (" + bytes(static_cast<Index>(ranked.busiest.bytes)) + ")";
 }
 
-const char* untold() { return "which cannot be told apart with this profile"; }
+constexpr const char* intervals_overlap = "but the 95 % intervals overlap";
 
 std::string against(const Ranked& best, const Ranked& rival) {
   if (equal_time(best, rival)) return to_string(rival.candidate) + " takes as long";
   const std::string text = to_string(rival.candidate) + " would take " + duration(rival.time_s) + ", ";
-  if (overlap(best, rival)) return text + untold();
+  if (overlap(best, rival)) return text + intervals_overlap;
   const double ratio = rival.time_s / best.time_s;
   const std::string times = ratio < 1.005 ? "a little longer" : three_digits(ratio) + " times as long";
   return text + times + "; " + decisive_term(best, rival);
@@ -303,9 +302,9 @@ std::string reason(std::vector<Ranked> ranked, const std::vector<std::pair<doubl
     return same_algorithm(best, r) && is_blocking(r.candidate.mode) != is_blocking(best.candidate.mode);
   });
   if (other_mode != ranked.end() && !equal_time(best, *other_mode)) {
-    text += "; sent by " + to_string(other_mode->candidate.mode) + " it would take " + duration(other_mode->time_s) + ", ";
-    text += overlap(best, *other_mode)         ? untold()
-            : is_blocking(best.candidate.mode) ? "with all messages of a step in flight at once"
+    text += "; with " + to_string(other_mode->candidate.mode) + " it would take " + duration(other_mode->time_s) + ", ";
+    text += overlap(best, *other_mode)         ? intervals_overlap
+            : is_blocking(best.candidate.mode) ? "all messages of a step in flight at once"
                                                : "one message at a time";
   }
   if (ranked.size() == 1) text += "; nothing else was asked for";

@@ -162,9 +162,9 @@ TEST(Reason, ABlockingRivalGoesOneByOne) {
   Ranked one_by_one = direct(500e-6, 400e-6);
   one_by_one.candidate.mode = SendMode::ssend;
   EXPECT_EQ(reason({direct(100e-6, 32e-6), one_by_one}),
-            "direct, isend takes 100 us; sent by ssend it would take 500 us, one message at a time");
+            "direct, isend takes 100 us; with ssend it would take 500 us, one message at a time");
   EXPECT_EQ(reason({one_by_one, direct(600e-6, 432e-6)}),
-            "direct, ssend takes 500 us; sent by isend it would take 600 us, with all messages of a step in flight at once");
+            "direct, ssend takes 500 us; with isend it would take 600 us, all messages of a step in flight at once");
   Ranked shifted = shift(500e-6, 400e-6);
   shifted.candidate.mode = SendMode::send;
   shifted.messages = 26;
@@ -182,14 +182,14 @@ TEST(Reason, ABlockingRivalGoesOneByOne) {
 
 TEST(Reason, WhatIsSharedTakesALargePart) {
   Ranked busy = direct(100e-6, 32e-6);
-  const std::array<const char*, 8> parts{"a socket's memory passes",    "the link between sockets passes",
-                                         "a node's memory passes",      "a node's card sends",
-                                         "a node's card receives",      "a node's card sends and receives",
-                                         "links between switches pass", "links between switches pass"};
+  const std::array<const char*, 8> parts{"a socket's memory",          "the link between sockets",
+                                         "a node's memory",            "a node's NIC, sending",
+                                         "a node's NIC, receiving",    "a node's NIC, both ways",
+                                         "the links between switches", "the links between switches"};
   for (std::size_t resource = 0; resource < parts.size(); ++resource) {
     busy.busiest = {resource, 0, 42e-6, 1.5e6};
-    EXPECT_EQ(reason({busy}), std::string("direct, isend takes 100 us, 42 % of it while ") + parts[resource] +
-                                  " 1.5 MB; nothing else was asked for");
+    EXPECT_EQ(reason({busy}), std::string("direct, isend takes 100 us, 42 % of it limited by ") + parts[resource] +
+                                  " (1.5 MB); nothing else was asked for");
   }
   busy.busiest.held_s = 30e-6;
   EXPECT_NE(reason({busy}).find("30 % of it"), std::string::npos);
@@ -215,7 +215,7 @@ TEST(Reason, FiguresHaveThreeDigits) {
 TEST(Reason, OfWhatCannotBeToldApartNoDifferenceIsTold) {
   const std::vector<Ranked> ranked{shift(40e-6, 10e-6), direct(60e-6, 32e-6)};
   const std::string start = "shift, isend takes 40 us; direct, isend would take 60 us, ";
-  const std::string untold = start + "which cannot be told apart with this profile";
+  const std::string untold = start + "but the 95 % intervals overlap";
   EXPECT_EQ(reason(ranked, {{30e-6, 50e-6}, {50e-6, 70e-6}}), untold);
   EXPECT_EQ(reason(ranked, {{50e-6, 70e-6}, {30e-6, 50e-6}}), untold);
   EXPECT_EQ(reason(ranked, {{30e-6, 49e-6}, {50e-6, 70e-6}}).rfind(start + "1.5 times as long", 0), 0U);
@@ -265,16 +265,16 @@ TEST(Reason, TheOtherWayOfSendingIsToldOf) {
   blocking.candidate.mode = SendMode::ssend;
   EXPECT_EQ(reason({direct(100e-6, 32e-6), shift(200e-6, 132e-6), blocking}),
             "direct, isend takes 100 us; shift, isend would take 200 us, 2 times as long; the latency of messages decides: "
-            "messages in 1 step instead of 3 take 100 us less; sent by ssend it would take 500 us, one message at a time");
+            "messages in 1 step instead of 3 take 100 us less; with ssend it would take 500 us, one message at a time");
   EXPECT_EQ(reason({blocking, shift(700e-6, 132e-6), direct(900e-6, 32e-6)}),
             "direct, ssend takes 500 us; shift, isend would take 700 us, 1.4 times as long; the bytes decide: the same 104 "
-            "kB by another way take 468 us less, while 26 messages a rank instead of 6 take 268 us more; sent by isend it "
-            "would take 900 us, with all messages of a step in flight at once");
+            "kB by another way take 468 us less, while 26 messages a rank instead of 6 take 268 us more; with isend it "
+            "would take 900 us, all messages of a step in flight at once");
   EXPECT_EQ(
       reason({direct(100e-6, 32e-6), shift(200e-6, 132e-6), blocking}, {{90e-6, 400e-6}, {500e-6, 600e-6}, {400e-6, 500e-6}}),
       "direct, isend takes 100 us; shift, isend would take 200 us, 2 times as long; the latency of messages decides: "
-      "messages in 1 step instead of 3 take 100 us less; sent by ssend it would take 500 us, which cannot be told apart "
-      "with this profile");
+      "messages in 1 step instead of 3 take 100 us less; with ssend it would take 500 us, but the 95 % "
+      "intervals overlap");
 }
 
 }  // namespace
