@@ -35,9 +35,12 @@ os.environ.setdefault("RANKWISE_PROGRESS_S", "0")  # what a loaded machine takes
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Remove what killed launchers and ranks have left: nobody else removes it when rankwise itself was killed, too."""
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Remove what killed launchers and ranks have left, and of tests that were interrupted their folders: nobody else does."""
     remove(orphans(_BEGUN_UNIX_S))
+    if exitstatus == pytest.ExitCode.INTERRUPTED and "PYTEST_XDIST_WORKER" not in os.environ:
+        shutil.rmtree(session.config._tmp_path_factory.getbasetemp(), ignore_errors=True)  # type: ignore[attr-defined]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
