@@ -56,11 +56,11 @@ def _value(text: str) -> float:
 
 def _complaint(told: str, ranked: list[_core.Ranked], met: bool) -> str | None:
     """Say what is wrong with a sentence; ``met``: the intervals of all candidates meet."""
-    if re.search(r"\de[+-]?\d|nan|inf|\b-\d| 0 (ns|B take)|%(?! of it)", told):
+    if re.search(r"\de[+-]?\d|nan|inf|\b-\d| 0 (ns|B take)|%(?! of it| intervals overlap)", told):
         return "an absurd figure"
     if met:
         return "differences that cannot be told" if re.search("less|more|instead", told) else None
-    if "cannot be told" in told:
+    if "intervals overlap" in told:
         return "differences that can be told"
     for ours, theirs, rest in re.findall(rf"({_NUMBER})[a-z ]* instead of ({_NUMBER})([^,;]*)", told):
         if ours == theirs or (_value(ours) < _value(theirs)) != rest.endswith("less"):
