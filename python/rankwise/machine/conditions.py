@@ -54,7 +54,7 @@ def virtual_machine(snapshot: Snapshot) -> Finding | None:
         "virtual-machine",
         "warning",
         f"this is a virtual machine ({snapshot.virtualization}): its host may take the processor away unseen",
-        "measure on bare metal; where you cannot, measure again at other hours and trust what agrees",
+        "measure on bare metal; where you cannot, measure again at other hours and use results that repeat",
     )
 
 
@@ -72,20 +72,16 @@ def steal(snapshot: Snapshot) -> Finding | None:
 def busy_machine(snapshot: Snapshot) -> Finding | None:
     cpus = len(snapshot.allowed_pus)
     signs = []
+    cure = "stop what 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' names, or take a node of your own"
     if snapshot.foreign_cpus >= min(max(_LEAST_BUSY_CPUS, _BUSY_SHARE * cpus), _ONE_PROGRAM_CPUS):
         signs.append(f"other programs keep {snapshot.foreign_cpus:.1f} of {cpus} hardware threads busy")
+    else:  # what remembers the last minute may speak of a program that has ended: a compiler, say
+        cure = f"wait a minute, and again; where it stays, {cure}"
     if snapshot.load_average > _LOAD_PER_CORE * snapshot.cores:
         signs.append(f"the load average of the last minute is {snapshot.load_average:.1f} on {snapshot.cores} cores")
     if snapshot.pressure_share is not None and snapshot.pressure_share >= _PRESSURE_SHARE:
         signs.append(f"tasks waited for a processor {100 * snapshot.pressure_share:.0f} % of the last 10 s")
-    if not signs:
-        return None
-    return Finding(
-        "busy-machine",
-        "warning",
-        f"the machine is busy: {', '.join(signs)}",
-        "stop what 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' names, or take a node of your own",
-    )
+    return Finding("busy-machine", "warning", f"the machine is busy: {', '.join(signs)}", cure) if signs else None
 
 
 def frequency_governor(snapshot: Snapshot) -> Finding | None:
@@ -192,8 +188,8 @@ def wheel_mpi(mpi: MpiFacts) -> Finding | None:
     return Finding(
         "wheel-mpi",
         "warning",
-        f"the MPI came with pip ({short_version(mpi.library_version)}): its figures are not those of the machine's own",
-        "put the machine's mpicxx on PATH and set RANKWISE_MPI=system",
+        f"the MPI is pip's ({short_version(mpi.library_version)}): results may differ from those of this site's own MPI",
+        "put the site's mpicxx on PATH and set RANKWISE_MPI=system",
     )
 
 
