@@ -2,7 +2,8 @@
 # bare.sh [SUITE]: README's two commands as a newcomer has them: in a bare Debian (default: bookworm) made by debootstrap in a
 # folder that goes away, with README's one apt-get line, an empty home, a clone of this checkout, and no rights but a user's.
 #   AGAIN=3    so many times more 'make quick' from the clone, without downloads
-#   MIRROR=http://archive.ubuntu.com/ubuntu OPTIONS=--components=main,universe  of debootstrap: for Ubuntu (SUITE noble)
+#   MIRROR=http://archive.ubuntu.com/ubuntu SCRIPT=jammy OPTIONS='--components=main,universe'  of debootstrap: for Ubuntu
+#     24.04 (SUITE noble); with --no-check-gpg where its keys are not installed
 #   PACKAGES=  more packages; COMMANDS='make quick'  instead of both; SETTINGS='CXX=clang++-14'  for them
 # Results of the tests come into build/bare. Exit code 77: it cannot be done here.
 set -euo pipefail
@@ -39,7 +40,7 @@ eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
 
 say "$suite from $mirror"
 script=/usr/share/debootstrap/scripts/$suite
-[ -e "$script" ] || { [[ $mirror == *ubuntu* ]] && script=${script%/*}/jammy; } || script=${script%/*}/sid
+[ -e "$script" ] || script=${script%/*}/${SCRIPT:-sid}  # for suites that debootstrap does not know yet
 # shellcheck disable=SC2086
 debootstrap --variant=minbase ${OPTIONS-} "$suite" "$root" "$mirror" "$script" > "$root.log" 2>&1 ||
   { tail -3 "$root.log" >&2; rm "$root.log"; cannot "debootstrap fails"; }
