@@ -34,15 +34,22 @@ def short_help(command: Any) -> str:
 
 
 class _Group(TyperGroup):
-    """Verbs, each with its whole first sentence."""
+    """Verbs, each with its whole first sentence; without any word it shows its help."""
 
-    default: str | None = None  # which verb is meant where options follow at once
+    default: str | None = None  # which verb is meant where options follow at once, or nothing
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self.default is None:
+            return super().parse_args(ctx, args or ["--help"])
+        return super().parse_args(ctx, args if args and args[0][0] != "-" else [self.default, *args])
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, short_help(command)) for name, command in commands if command is not None]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        self.list_in(formatter, "Commands", self.list_commands(ctx))
+
+    def list_in(self, formatter: Any, title: str, names: Iterable[str], width: int = 0) -> None:
+        """Write what some of the verbs do; ``width``: of their names at least."""
+        with formatter.section(title):
+            formatter.write_dl([(f"{name:<{width}}", short_help(self.commands[name])) for name in names])
 
 
 class _Root(_Group):
@@ -51,8 +58,7 @@ class _Root(_Group):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(f"{inspect.cleandoc(self.help or '')}\n\nUsage: rankwise COMMAND [OPTIONS]\n")
         for group, (listed, _) in GROUPS.items():
-            with formatter.section(group):
-                formatter.write_dl([(f"{name:<9}", short_help(self.commands[name])) for name in listed])
+            self.list_in(formatter, group, listed, width=9)
         formatter.write(_BELOW_COMMANDS)
 
 
@@ -75,19 +81,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on 
 
 
 def group(name: str, help: str, default: str | None = None) -> typer.Typer:
-    """Add a group of verbs, such as ``rankwise profile ...``; without any word it shows its help, or calls ``default``."""
-
-    class WithDefault(_Group):
-        def __init__(self, *args: Any, **more: Any) -> None:
-            super().__init__(*args, **more)
-            self.default = default
-
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            if default is None:
-                return super().parse_args(ctx, args or ["--help"])
-            return super().parse_args(ctx, args if args and args[0][0] != "-" else [default, *args])
-
-    verbs = typer.Typer(name=name, help=help, cls=WithDefault, rich_markup_mode=None)
+    """Add a group of verbs, such as ``rankwise profile ...``; ``default`` is meant where options follow at once, or nothing."""
+    kind = type("_GroupOfVerbs", (_Group,), {"default": default})
+    verbs = typer.Typer(name=name, help=help, cls=kind, rich_markup_mode=None)
     app.add_typer(verbs)
     return verbs
 
@@ -108,12 +104,9 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
             lines = "\n".join(_continued(line) for line in self.example.splitlines())
             typer.echo(f"Example:\n{lines}\n")
             super().format_help(ctx, formatter)
-            others = ctx.parent.command if ctx.parent is not None else None
-            if isinstance(others, _Group) and others.default == ctx.info_name:
-                with formatter.section("Other commands"):
-                    formatter.write_dl(
-                        [(name, short_help(one)) for name, one in others.commands.items() if name != others.default]
-                    )
+            of = ctx.parent.command if ctx.parent is not None else None
+            if isinstance(of, _Group) and of.default == ctx.info_name:
+                of.list_in(formatter, "Other commands", [name for name in of.commands if name != of.default])
 
         def get_help(self, ctx: Any) -> str:
             return shown(super().get_help(ctx))

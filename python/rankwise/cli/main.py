@@ -57,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     begin_printing()
     try:
         register_verbs(arguments)
-        result = app(args=list(arguments) or ["--help"], prog_name="rankwise", standalone_mode=False)
+        result = app(args=list(arguments), prog_name="rankwise", standalone_mode=False)
         if result == EXIT_INTERRUPTED and _signals:  # typer has taken the interrupt for an exit code
             raise KeyboardInterrupt
         sys.stdout.flush()
