@@ -150,7 +150,6 @@ def _one_each(columns: tuple[Any, Any, Any], ranks: int) -> PhasedStep:
 
 PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
 _OWN_FAULT = 0.5  # of a rank's part in the mean waiting, that it computes longer
-_TOLD = LEAST_GAIN  # as a share of what is sent
 _LEAST_WAITING = 0.05  # share of all time below which waiting is nobody's fault
 
 
@@ -377,7 +376,7 @@ def differences(mappings: Mappings) -> list[Difference]:
     now, best = start_of(mappings), mappings.best
     above = (Difference(between(was.level.name), was.sent, then.sent) for was, then in zip(now.above, best.above, strict=True))
     every = [Difference("between nodes", now.j_sum, best.j_sum), *above]
-    return sorted((one for one in every if abs(one.change) >= _TOLD), key=lambda one: one.change > 0)
+    return sorted((one for one in every if abs(one.change) >= LEAST_GAIN), key=lambda one: one.change > 0)
 
 
 def savings(mappings: Mappings) -> list[Difference]:

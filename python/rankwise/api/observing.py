@@ -123,12 +123,13 @@ def load_record(path: Path | str, since_s: float = 0.0, until_s: float | None = 
 def span_of(record: Record, since_s: float, until_s: float | None) -> tuple[float, float]:
     """Return from when to when steps are looked for. Raises InputError where that is no time of the program."""
     seconds = float(record.header.get("seconds", 0.0))
-    until_s = seconds if until_s is None else min(until_s, seconds)
-    if 0 < seconds <= since_s or until_s < since_s:
+    end_s = seconds if until_s is None else until_s
+    if 0 < seconds <= since_s or end_s < since_s:
         raise InputError(
-            f"from {format_time(since_s)} to {format_time(until_s)} is no part of {format_time(seconds)}: give another"
+            f"--from {since_s:g} --to {end_s:g} is no part of the run, which took {format_time(seconds)}: give seconds within "
+            "it, the earlier first"
         )
-    return since_s, until_s
+    return since_s, min(end_s, seconds)
 
 
 def observe(command: Sequence[str], output: Path | str = Path("observed.comm")) -> Observation:

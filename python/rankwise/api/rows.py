@@ -89,7 +89,8 @@ def validation_blocks(validation: Validation) -> Iterator[Block]:
             f"{_percent(summary.mape_at_present_speed)}."
         )
     speed = summary.paired.drift if paired else summary.drift
-    if (changed := speed_change(speed)) is not None:
+    # A verdict on the model says so itself.
+    if (changed := speed_change(speed)) is not None and (not paired or summary.paired.unclear):
         yield Sentence(
             f"the machine is {changed} now than when the profile was measured (a ping-pong takes {speed:.2f}x its time): "
             "measure again",

@@ -299,7 +299,7 @@ class Validation(Record):
             launches = self.session.launches + self.session.left_out
             return f"No verdict: {self.session.left_out} of {launches} launches were disturbed. Predictions are off by {off}."
         if (changed := speed_change(self.session.drift)) is not None:
-            return f"Predictions are off by {off}: the machine is {changed} now than when its profile was measured."
+            return f"Predictions are off by {off}: the machine is {changed} now than when it was measured: measure again."
         if self.session.wrong:
             many = f"{self.session.wrong} of {len(self.session.rows)} cases"
             return f"Predictions are off by {off}; the cost model is wrong in {many} by more than noise explains."
