@@ -69,7 +69,7 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
 def recover(output: Path) -> Record:
     """Write the record of a run of ours that was killed, from what its ranks left. Raises InputError where that is nothing."""
     if not any(parts_of(output).glob("*.node")):
-        raise InputError(f"{parts_of(output)} has nothing that ranks left: no run into {output} was killed, so there is nothing to recover")
+        raise InputError(f"{parts_of(output)} has nothing that ranks left: no run into {output} was killed")
     folder, lock = _claim(output)
     try:
         record = _recovered(output, folder)
