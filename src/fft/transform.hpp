@@ -221,6 +221,8 @@ class Fft3d {
   template <class Work>
   void in_units(Index units, Index total, Work work);
   template <class Work>
+  void in_planes(const Ends& ends, Index chunk, Work work);
+  template <class Work>
   Index in_some_units(Index units, PhaseTimes& own, Work work);
   // Calls run(at, place, values) for each run of values that lie in a row in a piece and in so many planes, place in the latter.
   template <class Values, class Run>

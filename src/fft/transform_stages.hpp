@@ -405,18 +405,26 @@ void Fft3d<Real>::each_run(const Piece<Values>& piece, Index field, Share planes
   }
 }
 
+// Works on the planes of a chunk, some of one field at a time: work(field, its ends, planes, times).
+template <typename Real>
+template <class Work>
+void Fft3d<Real>::in_planes(const Ends& ends, Index chunk, Work work) {
+  const Share here = chunk_of(own0_, own1_ * n2_, chunk);
+  const Index batches = (here.count + planes_.step - 1) / planes_.step;
+  in_units(ends.fields * batches, ends.fields * here.count, [&](Index unit, PhaseTimes& own) {
+    const Index field = unit / batches;
+    const Index first = here.first + unit % batches * planes_.step;
+    return work(field, ends.of_field(field), Share{first, std::min(planes_.step, here.first + here.count - first)}, own);
+  });
+}
+
 template <typename Real>
 void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Between& next, Index chunk) {
-  const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
-  const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
   const bool are_real = transforms && spec_.decomposition.real;  // on the caller's side
   const auto pieces = next.to_write();
-  in_units(ends.fields * batches, ends.fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
+  in_planes(ends, chunk, [&](Index field, const Ends& theirs, Share here, PhaseTimes& own) {
     Lap lap;
-    const Index field = unit / batches;
-    const Ends theirs = ends.of_field(field);
-    const Index x0 = planes_here.first + unit % batches * planes_.step;
-    const Index count = std::min(planes_.step, planes_here.first + planes_here.count - x0);
+    const auto [x0, count] = here;
     const Index plane = own1_ * n2_;
     Value* const own_planes = data() + (field * own0_ + x0) * plane;
     const Value* planes = ends.from == nullptr ? own_planes : nullptr;
@@ -436,7 +444,7 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Betwee
       planes = place;
     }
     for (const auto& piece : pieces) {
-      each_run(piece, field, {x0, count},
+      each_run(piece, field, here,
                [planes](Value* at, Index place, Index values) { std::copy_n(planes + place, values, at); });
     }
     lap.to(own.shuffle_s);
@@ -446,25 +454,21 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Betwee
 
 template <typename Real>
 void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between& before, Index chunk) {
-  const Share planes_here = chunk_of(own0_, own1_ * n2_, chunk);
-  const Index batches = (planes_here.count + planes_.step - 1) / planes_.step;
   const bool are_real = transforms && spec_.decomposition.real;  // on the caller's side
   const auto pieces = before.to_read();
-  const Index runs = ends.fields * planes_here.count * (p2_ == 1 ? 1 : own1_) * static_cast<Index>(pieces.size());
+  const Index planes_here = chunk_of(own0_, own1_ * n2_, chunk).count;
+  const Index runs = ends.fields * planes_here * (p2_ == 1 ? 1 : own1_) * static_cast<Index>(pieces.size());
   Upcoming upcoming(transforms ? ends.next : nullptr, array_.bytes(), runs);
-  in_units(ends.fields * batches, ends.fields * planes_here.count, [&](Index unit, PhaseTimes& own) {
+  in_planes(ends, chunk, [&](Index field, const Ends& theirs, Share here, PhaseTimes& own) {
     Lap lap;
-    const Index field = unit / batches;
-    const Ends theirs = ends.of_field(field);
-    const Index x0 = planes_here.first + unit % batches * planes_.step;
-    const Index count = std::min(planes_.step, planes_here.first + planes_here.count - x0);
+    const auto [x0, count] = here;
     const Index plane = own1_ * n2_;
     Value* target = nullptr;  // the caller's, where its planes are as ours
     if (ends.into != nullptr && !are_real) target = static_cast<Value*>(theirs.into) + x0 * plane;
     Value* planes = data() + (ends.into == nullptr ? (field * own0_ + x0) * plane : 0);
     if (!transforms && target != nullptr) planes = target;
     for (const auto& piece : pieces) {
-      each_run(piece, field, {x0, count}, [&](const Value* at, Index place, Index values) {
+      each_run(piece, field, here, [&](const Value* at, Index place, Index values) {
         upcoming.some();
         std::copy_n(at, values, planes + place);
       });
