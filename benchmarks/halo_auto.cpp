@@ -68,7 +68,7 @@ double line_time(MPI_Comm comm) {
   return least_s;
 }
 
-void run(const Case& c, int rounds, bool relays, MPI_Comm cart) {
+void run(const Case& c, int rounds, bool node_aware, MPI_Comm cart) {
   constexpr int announced = 1000;
   int rank = 0;
   MPI_Comm_rank(cart, &rank);
@@ -90,7 +90,7 @@ void run(const Case& c, int rounds, bool relays, MPI_Comm cart) {
   options.exchanges = announced;
   std::vector<int> ways;
   std::vector<rankwise_halo> halos;
-  for (int way = RANKWISE_HALO_DIRECT; way <= (relays ? RANKWISE_HALO_LEADER : RANKWISE_HALO_WINDOW); ++way) {
+  for (int way = RANKWISE_HALO_DIRECT; way <= (node_aware ? RANKWISE_HALO_LEADER : RANKWISE_HALO_WINDOW); ++way) {
     options.algorithm = way;
     rankwise_halo halo = nullptr;
     if (rankwise_halo_create(cart, c.fields, fields.data(), &options, &halo) != RANKWISE_SUCCESS) continue;
@@ -121,7 +121,7 @@ void run(const Case& c, int rounds, bool relays, MPI_Comm cart) {
   rankwise_halo chosen = nullptr;
   std::string taken;
   std::vector<double> costs_s;  // of several trials: of a single one something else may take the processor
-  for (int repeat = 0; repeat < (relays ? 1 : 5); ++repeat) {
+  for (int repeat = 0; repeat < (node_aware ? 1 : 5); ++repeat) {
     rankwise_halo halo = create(RANKWISE_HALO_AUTO);
     const auto [trial_s, tried] = first_exchanges(halo, announced);
     int found = 0;
@@ -142,7 +142,7 @@ void run(const Case& c, int rounds, bool relays, MPI_Comm cart) {
   halos.push_back(chosen);
   std::vector<std::vector<double>> times(halos.size());
   const std::size_t cells = volume * static_cast<std::size_t>(c.fields);
-  const int batch = relays ? 2 : std::max(2, static_cast<int>(600000 / (cells / 4 + 2000)));
+  const int batch = node_aware ? 2 : std::max(2, static_cast<int>(600000 / (cells / 4 + 2000)));
   for (int r = 0; r < rounds; ++r) {
     for (std::size_t k = 0; k < halos.size(); ++k) {
       const std::size_t way = r % 2 == 0 ? k : halos.size() - 1 - k;
@@ -153,7 +153,7 @@ void run(const Case& c, int rounds, bool relays, MPI_Comm cart) {
       times[way].push_back(slowest(cart, (MPI_Wtime() - start_s) / batch));
     }
   }
-  const double line_s = relays ? 0.0 : line_time(cart);
+  const double line_s = node_aware ? 0.0 : line_time(cart);
   if (rank == 0) {
     std::printf("{\"n\": %d, \"g\": %d, \"f\": %d, \"taken\": \"%s\", \"cost_s\": %.9g, \"announced\": %d, \"line_s\": %.9g",
                 c.n, c.g, c.fields, taken.c_str(), costs_s[costs_s.size() / 2], announced, line_s);
@@ -233,6 +233,6 @@ int links(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "links") == 0) return links(argc, argv);
-  const bool relays = std::getenv("RELAYS") != nullptr;
-  return run_cases(argc, argv, [&](const Case& c, int rounds, MPI_Comm cart) { run(c, rounds, relays, cart); });
+  const bool node_aware = std::getenv("NODE_AWARE") != nullptr;
+  return run_cases(argc, argv, [&](const Case& c, int rounds, MPI_Comm cart) { run(c, rounds, node_aware, cart); });
 }

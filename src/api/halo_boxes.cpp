@@ -68,7 +68,7 @@ HaloBoxes::HaloBoxes(MPI_Comm cart, int nfields, const rankwise_field* fields, c
     require_apart(spec_, data_);
     if (axes > most_halo_axes) refuse_argument("the grid has too many axes for a halo");
     const std::span<const HaloStage> back(&halo_.back, 1);
-    back_.emplace(comm_.rank(), back, couriers(comm_.get(), back, box_back_tag));
+    back_.emplace(comm_.rank(), back, direct_transports(comm_.get(), back, box_back_tag));
   });
   made.reach(comm_.get());
   prove(halo_);

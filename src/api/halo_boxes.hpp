@@ -60,7 +60,7 @@ class HaloBoxes : public HaloPlan {
   std::vector<std::byte*> data_;  // of each field, now
   std::vector<std::unique_ptr<BoxWay>> ways_;
   std::size_t now_ = 0;
-  std::optional<HaloMover> back_;
+  std::optional<HaloExchange> back_;
   bool is_back_ = false;
   bool reads_ = false;  // the memory of others, by any way
 };

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "api/halo_plan.hpp"
-#include "exchange/carrier.hpp"
+#include "exchange/transport.hpp"
 
 namespace rankwise::api {
 
@@ -77,13 +77,13 @@ class HaloLists : public HaloPlan {
 
   struct Way {
     int algorithm = RANKWISE_HALO_DIRECT;
-    std::unique_ptr<Carrier> carrier;
+    std::unique_ptr<Transport> transport;
   };
   // Collective for all but direct and persistent.
   [[nodiscard]] Way make_way(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const;
   // The ranks on the edges; bytes: what usually goes to each.
   [[nodiscard]] PartnerLists partner_lists(const std::vector<Index>& bytes) const;
-  [[nodiscard]] Carrier& usual() const { return *ways_[now_].carrier; }
+  [[nodiscard]] Transport& usual() const { return *ways_[now_].transport; }
 
   // Of this rank's edges of one direction, as the caller names them.
   static std::vector<Edge> read(int count, const int rank[], const int key[], int ranks, const char* what);
@@ -143,9 +143,9 @@ class HaloLists : public HaloPlan {
   std::size_t now_ = 0;
   bool is_open_ = false;  // auto was asked for, and nothing has been exchanged since
   std::string why_;
-  std::optional<Courier> long_out_;  // what passes a capacity
-  std::optional<Courier> long_in_;
-  std::optional<Courier> back_;
+  std::optional<DirectTransport> long_out_;  // what passes a capacity
+  std::optional<DirectTransport> long_in_;
+  std::optional<DirectTransport> back_;
   std::vector<std::size_t> long_bytes_;  // of each source: of its elements where they come in a second message, else 0
   std::vector<Taken> fields_;
   std::uint64_t active_ = 0;

@@ -76,7 +76,7 @@ std::string HaloLists::explain() const {
          (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
          std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
          std::to_string(sends_.size()) + " edges, " +
-         (is_relay(ways_[now_].algorithm) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
+         (is_node_aware(ways_[now_].algorithm) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
          " elements a field\n";
 }
 
@@ -85,7 +85,7 @@ std::string HaloLists::explain() const {
 namespace {
 
 constexpr int usual_tag = 16;
-constexpr int list_relay_tag = 48;  // of the first step
+constexpr int list_node_aware_tag = 48;  // of the first step
 
 }  // namespace
 
@@ -108,7 +108,7 @@ void HaloLists::algorithm(int asked_for) {
   is_open_ = algorithm == RANKWISE_HALO_AUTO;
   const PartnerLists edges = partner_lists({});
   std::optional<NodeKnowledge> nodes;
-  if (is_relay(algorithm)) nodes.emplace(comm_.get(), std::vector{edges});
+  if (is_node_aware(algorithm)) nodes.emplace(comm_.get(), std::vector{edges});
   ways_.clear();
   ways_.push_back(make_way(is_open_ ? RANKWISE_HALO_DIRECT : algorithm, nodes ? &*nodes : nullptr, edges));
   now_ = 0;
@@ -125,10 +125,10 @@ PartnerLists HaloLists::partner_lists(const std::vector<Index>& bytes) const {
 }
 
 HaloLists::Way HaloLists::make_way(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const {
-  if (is_relay(algorithm)) {
-    return {algorithm, relay_carrier(comm_.get(), list_relay_tag, relay_kind(algorithm), *nodes, edges, false)};
+  if (is_node_aware(algorithm)) {
+    return {algorithm, node_aware_transport(comm_.get(), list_node_aware_tag, node_aware_kind(algorithm), *nodes, edges, false)};
   }
-  return {algorithm, std::make_unique<Courier>(comm_.get(), usual_tag, edges.to, edges.from, Courier::usual_piece_bytes,
+  return {algorithm, std::make_unique<DirectTransport>(comm_.get(), usual_tag, edges.to, edges.from, DirectTransport::usual_piece_bytes,
                                                algorithm == RANKWISE_HALO_PERSISTENT)};
 }
 

@@ -12,7 +12,7 @@
 
 #include "api/communicator.hpp"
 #include "api/failure.hpp"
-#include "exchange/halo_mover.hpp"
+#include "exchange/halo_exchange.hpp"
 #include "exchange/trial.hpp"
 #include "rankwise/rankwise.h"
 
@@ -102,7 +102,7 @@ class HaloPlan {
   // Throws Failure where there is no way back now.
   virtual void require_back() const {}
   virtual void begin_back(std::uint64_t active, const Reduction& reduction) = 0;
-  // As HaloMover's.
+  // As HaloExchange's.
   virtual bool advance(bool wait) = 0;
   [[nodiscard]] virtual std::size_t element_bytes(std::size_t field) const = 0;
   [[nodiscard]] virtual MPI_Comm comm() const = 0;

@@ -17,29 +17,29 @@ namespace {
 
 // Tags of what is in flight together.
 constexpr int forward_tag = 16;  // of the first stage
-constexpr int relay_tag = 48;    // of the first step
+constexpr int node_aware_tag = 48;    // of the first step
 
 constexpr std::array<const char*, 8> halo_names{"auto",   "direct",   "staged",     "persistent",
                                                 "window", "two-step", "three-step", "leader"};
 
-constexpr int relay_proof_tag = 9;
+constexpr int node_aware_proof_tag = 9;
 
-// Both ends of every message list the same parcels in the same order.
-void prove(MPI_Comm comm, const Relay& relay) {
+// Both ends of every message list the same packets in the same order.
+void prove(MPI_Comm comm, const NodeAwareSchedule& part) {
   const auto mark_of = [&](const Op& op) {
     std::uint64_t mark = 14695981039346656037ULL;
     for (const SlotRange& slot : op.slots) {
-      const Parcel& parcel = relay.slots[static_cast<std::size_t>(slot.first)];
-      for (const Index rank : {parcel.source, parcel.dest}) {
+      const Packet& packet = part.slots[static_cast<std::size_t>(slot.first)];
+      for (const Index rank : {packet.source, packet.dest}) {
         mark = (mark ^ static_cast<std::uint64_t>(rank)) * 1099511628211ULL;
       }
     }
     return mark;
   };
   std::vector<Told> sends, receives;
-  for (const Step& step : relay.schedule.steps) {
+  for (const Step& step : part.schedule.steps) {
     for (const Op& op : step.ops) {
-      const Told told{static_cast<int>(op.peer), relay_proof_tag + op.tag, mark_of(op)};
+      const Told told{static_cast<int>(op.peer), node_aware_proof_tag + op.tag, mark_of(op)};
       (op.kind == Op::Kind::send ? sends : receives).push_back(told);
     }
   }
@@ -68,42 +68,42 @@ int or_asked_halo_algorithm(int algorithm) {
   return static_cast<int>(found - halo_names.begin());
 }
 
-bool is_relay(int algorithm) { return algorithm >= RANKWISE_HALO_TWO_STEP && algorithm <= RANKWISE_HALO_LEADER; }
+bool is_node_aware(int algorithm) { return algorithm >= RANKWISE_HALO_TWO_STEP && algorithm <= RANKWISE_HALO_LEADER; }
 
-RelayKind relay_kind(int algorithm) {
-  return algorithm == RANKWISE_HALO_TWO_STEP     ? RelayKind::two_step
-         : algorithm == RANKWISE_HALO_THREE_STEP ? RelayKind::three_step
-                                                 : RelayKind::leader;
+NodeAwareKind node_aware_kind(int algorithm) {
+  return algorithm == RANKWISE_HALO_TWO_STEP     ? NodeAwareKind::two_step
+         : algorithm == RANKWISE_HALO_THREE_STEP ? NodeAwareKind::three_step
+                                                 : NodeAwareKind::leader;
 }
 
-std::unique_ptr<Carrier> relay_carrier(MPI_Comm comm, int tag, RelayKind kind, const NodeKnowledge& nodes,
+std::unique_ptr<Transport> node_aware_transport(MPI_Comm comm, int tag, NodeAwareKind kind, const NodeKnowledge& nodes,
                                        const PartnerLists& edges, bool most_bytes) {
   const int rank = rank_of(comm);
   const NodeTraffic& traffic = nodes.traffic().front();
-  Relay relay = make_relay(kind, rank, traffic, nodes.hear(kind));
-  prove(comm, relay);
+  NodeAwareSchedule part = node_aware_schedule(kind, rank, traffic, nodes.hear(kind));
+  prove(comm, part);
   std::vector<std::size_t> most;
-  for (const Parcel& parcel : relay.slots) {
+  for (const Packet& packet : part.slots) {
     if (!most_bytes) break;
     for (const auto* messages : {&traffic.inside, &traffic.out, &traffic.in}) {
-      const auto found = std::ranges::find(*messages, parcel, &NodeTraffic::Message::parcel);
+      const auto found = std::ranges::find(*messages, packet, &NodeTraffic::Message::packet);
       if (found == messages->end()) continue;
       most.push_back(static_cast<std::size_t>(found->bytes));
       break;
     }
   }
-  return std::make_unique<RelayCarrier>(comm, tag, std::move(relay), edges.to, edges.from, std::move(most));
+  return std::make_unique<NodeAwareTransport>(comm, tag, std::move(part), edges.to, edges.from, std::move(most));
 }
 
 BoxWay::BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes,
                const std::vector<std::byte*>& fields)
     : algorithm_(algorithm), halo_(make_halo(spec, algorithm == RANKWISE_HALO_STAGED ? HaloRoute::staged : HaloRoute::direct)) {
   const auto rank = static_cast<int>(spec.rank);
-  if (is_relay(algorithm)) {
+  if (is_node_aware(algorithm)) {
     const StagePartners partners(halo_.stages.front());
-    std::vector<std::unique_ptr<Carrier>> carriers;
-    carriers.push_back(relay_carrier(comm, relay_tag, relay_kind(algorithm), *nodes, {partners.to, partners.from, {}}, true));
-    mover_.emplace(rank, halo_.stages, std::move(carriers));
+    std::vector<std::unique_ptr<Transport>> transports;
+    transports.push_back(node_aware_transport(comm, node_aware_tag, node_aware_kind(algorithm), *nodes, {partners.to, partners.from, {}}, true));
+    exchange_.emplace(rank, halo_.stages, std::move(transports));
     return;
   }
   if (algorithm == RANKWISE_HALO_WINDOW) {
@@ -123,21 +123,21 @@ BoxWay::BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKno
     read_from(halo_, spec, window_->sources(), window_->readers());
     window_->touch(halo_.stages.front().pulls);
   }
-  mover_.emplace(rank, halo_.stages, couriers(comm, halo_.stages, forward_tag, algorithm == RANKWISE_HALO_PERSISTENT));
+  exchange_.emplace(rank, halo_.stages, direct_transports(comm, halo_.stages, forward_tag, algorithm == RANKWISE_HALO_PERSISTENT));
 }
 
 void BoxWay::start(const std::vector<std::byte*>& fields, std::uint64_t active) {
   if (window_) window_->start(halo_.stages.front().pulls, fields, active);
-  mover_->start(fields, active);
+  exchange_->start(fields, active);
 }
 
 bool BoxWay::advance(bool wait) {
   const bool is_read = !window_ || window_->advance(false);
   if (wait) {
-    mover_->wait();
+    exchange_->wait();
     return is_read || window_->advance(true);
   }
-  return mover_->test() && is_read;
+  return exchange_->test() && is_read;
 }
 
 // Which way a halo takes: what the judge takes for the fastest, confirmed by a trial.
@@ -170,15 +170,15 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
   if (nodes.traffic().size() > 1) judged.push_back({RANKWISE_HALO_STAGED, {}});
   if (nodes.is_of_use()) {
     // A leader does alone what the ranks of three-step share.
-    for (const int relay : {RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP}) judged.push_back({relay, {}});
+    for (const int algorithm : {RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP}) judged.push_back({algorithm, {}});
   }
   // The slowest node counts; the first rank of each speaks for it.
   Agreement known;
   std::vector<double> numbers;
   std::string source;
-  std::vector<std::vector<NodeOffice>> there;
+  std::vector<std::vector<NodeLeaders>> there;
   for (const Judged& each : judged) {
-    there.push_back(is_relay(each.algorithm) ? nodes.hear(relay_kind(each.algorithm)) : std::vector<NodeOffice>{});
+    there.push_back(is_node_aware(each.algorithm) ? nodes.hear(node_aware_kind(each.algorithm)) : std::vector<NodeLeaders>{});
   }
   known.attempt([&] {
     const KnownMachine& machine = known_machine();
@@ -190,7 +190,7 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
       judged[i].cost = algorithm == RANKWISE_HALO_DIRECT ? cost_of_steps({traffic.front()}, machine.machine)
                        : algorithm == RANKWISE_HALO_STAGED
                            ? cost_of_steps(staged, machine.machine)
-                           : cost_of_relay(relay_kind(algorithm), traffic.front(), there[i], machine.machine);
+                           : cost_of_node_aware(node_aware_kind(algorithm), traffic.front(), there[i], machine.machine);
     }
   });
   known.reach(comm);
@@ -241,7 +241,7 @@ void HaloBoxes::make_ways() {
   std::vector<int> algorithms{open ? RANKWISE_HALO_DIRECT : request_.algorithm};
   std::optional<NodeKnowledge> nodes;
   why_ = open ? "nothing leaves a rank" : "asked for";
-  const bool needs_nodes = is_relay(request_.algorithm) || request_.algorithm == RANKWISE_HALO_WINDOW;
+  const bool needs_nodes = is_node_aware(request_.algorithm) || request_.algorithm == RANKWISE_HALO_WINDOW;
   if ((open && ranks > 1) || needs_nodes) {
     std::vector<PartnerLists> edges{edges_of(halo_.stages.front())};
     if (open && spec_.corners && comm_.grid().ndim() > 1) {

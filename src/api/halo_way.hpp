@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/failure.hpp"
-#include "exchange/carrier.hpp"
-#include "exchange/halo_mover.hpp"
+#include "exchange/transport.hpp"
+#include "exchange/halo_exchange.hpp"
 #include "exchange/trial.hpp"
 #include "rankwise/rankwise.h"
 
@@ -18,11 +18,11 @@ namespace rankwise::api {
 [[nodiscard]] std::string halo_algorithm_name(int algorithm);
 // What is asked for where the program leaves it open: RANKWISE_HALO. Throws Failure for another name.
 [[nodiscard]] int or_asked_halo_algorithm(int algorithm);
-[[nodiscard]] bool is_relay(int algorithm);
-[[nodiscard]] RelayKind relay_kind(int algorithm);
+[[nodiscard]] bool is_node_aware(int algorithm);
+[[nodiscard]] NodeAwareKind node_aware_kind(int algorithm);
 
-// A carrier of parcels by one kind of relay. most_bytes: whether all who pass a parcel on know how long it can be. Collective.
-[[nodiscard]] std::unique_ptr<Carrier> relay_carrier(MPI_Comm comm, int tag, RelayKind kind, const NodeKnowledge& nodes,
+// A transport of packets by one node-aware algorithm. most_bytes: whether all who pass a packet on know how long it can be. Collective.
+[[nodiscard]] std::unique_ptr<Transport> node_aware_transport(MPI_Comm comm, int tag, NodeAwareKind kind, const NodeKnowledge& nodes,
                                                      const PartnerLists& edges, bool most_bytes);
 
 class BoxWay {
@@ -33,8 +33,8 @@ class BoxWay {
   BoxWay(const BoxWay&) = delete;
   BoxWay& operator=(const BoxWay&) = delete;
 
-  // Collective; see HaloMover.
-  void rehearse() { mover_->rehearse(); }
+  // Collective; see HaloExchange.
+  void rehearse() { exchange_->rehearse(); }
   void start(const std::vector<std::byte*>& fields, std::uint64_t active);
   [[nodiscard]] bool advance(bool wait);
   [[nodiscard]] int algorithm() const { return algorithm_; }
@@ -46,7 +46,7 @@ class BoxWay {
   int algorithm_;
   Halo halo_;
   std::optional<HaloWindow> window_;
-  std::optional<HaloMover> mover_;
+  std::optional<HaloExchange> exchange_;
 };
 
 // Which algorithms a halo may take: what the judge finds, to be confirmed by a trial.

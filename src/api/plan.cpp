@@ -157,8 +157,8 @@ Plan::Plan(MPI_Comm cart, int ndims, const int cutoff[], const rankwise_exchange
       reduce_schedule_(make_reduce(design_.spec, comm_.rank())),
       own_slot_(static_cast<int>(rankwise::own_slot(design_.spec, comm_.rank()))),
       check_every_call_(environment_flag("RANKWISE_CHECK")),
-      import_{Mover(comm_.get(), design_.schedule, design_.spec.mode, {})},
-      reduce_{Mover(comm_.get(), reduce_schedule_, design_.spec.mode, {adder(), {}})} {
+      import_{BoundSchedule(comm_.get(), design_.schedule, design_.spec.mode, {})},
+      reduce_{BoundSchedule(comm_.get(), reduce_schedule_, design_.spec.mode, {adder(), {}})} {
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }
 
@@ -282,7 +282,7 @@ void Plan::place(Direction& direction, const Buffers& buffers, std::size_t eleme
       placed_[slot] = {static_cast<std::byte*>(buffers.window) + starts_[slot] * element_bytes, bytes};
     }
   }
-  direction.mover.bind(placed_);
+  direction.exchange.bind(placed_);
   direction.window = buffers.window;
   direction.element_bytes = element_bytes;
 }
@@ -303,7 +303,7 @@ void Plan::start_import(const Buffers& buffers, std::size_t element_bytes) {
     require_element(element_bytes);
     place(import_, buffers, element_bytes);
   });
-  import_.mover.start();
+  import_.exchange.start();
   under_way_ = UnderWay::import;
 }
 
@@ -317,14 +317,14 @@ void Plan::start_reduce(const Buffers& buffers, const Combination& combination) 
     place(reduce_, buffers, element_bytes);
   });
   combination_ = combination;
-  reduce_.mover.start();
+  reduce_.exchange.start();
   under_way_ = UnderWay::reduce;
 }
 
 void Plan::finish(UnderWay what, const char* call, Direction& direction) {
   if (under_way_ != what) refuse_usage(std::string("nothing to wait for: call ") + call + " first");
   under_way_ = UnderWay::nothing;
-  direction.mover.wait();
+  direction.exchange.wait();
 }
 
 void Plan::import_wait() { finish(UnderWay::import, "rankwise_exchange_import_start", import_); }

@@ -21,10 +21,10 @@ namespace rankwise::api {
 
 // One direction of a plan: a schedule whose executor is bound anew only when the buffers or sizes have changed.
 
-class Mover {
+class BoundSchedule {
  public:
-  // schedule must outlive the mover.
-  Mover(MPI_Comm comm, const RankSchedule& schedule, SendMode mode, Callbacks callbacks)
+  // schedule must outlive the exchange.
+  BoundSchedule(MPI_Comm comm, const RankSchedule& schedule, SendMode mode, Callbacks callbacks)
       : comm_(comm), schedule_(schedule), mode_(mode), callbacks_(std::move(callbacks)) {}
 
   // Where the blocks lie from now on. The first start after the first bind is collective; later ones are as
@@ -78,7 +78,7 @@ struct Buffers {
 
 // One direction of a plan, and the window that it was bound to last (NULL: none, or pointers).
 struct Direction {
-  Mover mover;
+  BoundSchedule exchange;
   void* window = nullptr;
   std::size_t element_bytes = 0;
 };

@@ -168,45 +168,45 @@ HaloCost cost_of_steps(const std::vector<NodeTraffic>& steps, const Machine& mac
   for (RankSchedule& schedule : schedules) schedule.steps.resize(steps.size());
   const auto of = [&](Index rank) -> RankSchedule& { return schedules[static_cast<std::size_t>(numbers.of(rank))]; };
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    for (const auto& [parcel, node, bytes] : steps[s].inside) {
-      add(of(parcel.source), s, Op::Kind::send, parcel.dest, bytes);
-      add(of(parcel.dest), s, Op::Kind::recv, parcel.source, bytes);
+    for (const auto& [packet, node, bytes] : steps[s].inside) {
+      add(of(packet.source), s, Op::Kind::send, packet.dest, bytes);
+      add(of(packet.dest), s, Op::Kind::recv, packet.source, bytes);
     }
-    for (const auto& [parcel, node, bytes] : steps[s].out) {
-      numbers.add(parcel.dest, node);
-      add(of(parcel.source), s, Op::Kind::send, parcel.dest, bytes);
+    for (const auto& [packet, node, bytes] : steps[s].out) {
+      numbers.add(packet.dest, node);
+      add(of(packet.source), s, Op::Kind::send, packet.dest, bytes);
     }
-    for (const auto& [parcel, node, bytes] : steps[s].in) {
-      numbers.add(parcel.source, node);
-      add(of(parcel.dest), s, Op::Kind::recv, parcel.source, bytes);
+    for (const auto& [packet, node, bytes] : steps[s].in) {
+      numbers.add(packet.source, node);
+      add(of(packet.dest), s, Op::Kind::recv, packet.source, bytes);
     }
   }
   return numbers.cost(std::move(schedules), machine);
 }
 
-HaloCost cost_of_relay(RelayKind kind, const NodeTraffic& traffic, const std::vector<NodeOffice>& there,
+HaloCost cost_of_node_aware(NodeAwareKind kind, const NodeTraffic& traffic, const std::vector<NodeLeaders>& there,
                        const Machine& machine) {
   Numbering numbers(traffic.members);
-  for (const NodeOffice& office : there) {
-    for (const Index rank : office.members) numbers.add(rank, office.node);
+  for (const NodeLeaders& leaders : there) {
+    for (const Index rank : leaders.members) numbers.add(rank, leaders.node);
   }
-  std::map<Parcel, Index> bytes_of;
+  std::map<Packet, Index> bytes_of;
   for (const auto* messages : {&traffic.inside, &traffic.out, &traffic.in}) {
-    for (const NodeTraffic::Message& message : *messages) bytes_of[message.parcel] = message.bytes;
+    for (const NodeTraffic::Message& message : *messages) bytes_of[message.packet] = message.bytes;
   }
   std::vector<RankSchedule> schedules;
   for (const Index rank : traffic.members) {
-    Relay relay = make_relay(kind, rank, traffic, there);
-    for (Step& step : relay.schedule.steps) {
+    NodeAwareSchedule part = node_aware_schedule(kind, rank, traffic, there);
+    for (Step& step : part.schedule.steps) {
       for (Op& op : step.ops) {
         Index bytes = 0;
-        for (const SlotRange& slot : op.slots) bytes += 8 + bytes_of.at(relay.slots[static_cast<std::size_t>(slot.first)]);
+        for (const SlotRange& slot : op.slots) bytes += 8 + bytes_of.at(part.slots[static_cast<std::size_t>(slot.first)]);
         op.slots = {{0, bytes}};
         op.tag = 0;
-        relay.schedule.slots = std::max(relay.schedule.slots, bytes);
+        part.schedule.slots = std::max(part.schedule.slots, bytes);
       }
     }
-    schedules.push_back(std::move(relay.schedule));
+    schedules.push_back(std::move(part.schedule));
   }
   return numbers.cost(std::move(schedules), machine);
 }

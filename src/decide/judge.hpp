@@ -8,7 +8,7 @@
 
 #include "cost/machine.hpp"
 #include "cost/placement.hpp"
-#include "halo/relay.hpp"
+#include "halo/node_aware.hpp"
 #include "schedule/programs.hpp"
 
 namespace rankwise {
@@ -52,8 +52,8 @@ struct HaloCost {
 // Messages of so many bytes, one step of them after the other, all of a step in flight together. steps: the traffic of one node
 // in each; nothing is passed on. Packing is not part of the time. Throws std::invalid_argument where the machine lacks a link.
 [[nodiscard]] HaloCost cost_of_steps(const std::vector<NodeTraffic>& steps, const Machine& machine);
-// The same by a relay. there: what the other nodes told.
-[[nodiscard]] HaloCost cost_of_relay(RelayKind kind, const NodeTraffic& traffic, const std::vector<NodeOffice>& there,
+// The same by a node-aware algorithm. there: what the other nodes told.
+[[nodiscard]] HaloCost cost_of_node_aware(NodeAwareKind kind, const NodeTraffic& traffic, const std::vector<NodeLeaders>& there,
                                      const Machine& machine);
 
 // Those that may be the fastest, in the order of their times, at most so many: their low ends do not lie above twice the high end

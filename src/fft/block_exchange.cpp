@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "exchange/carrier.hpp"
+#include "exchange/transport.hpp"
 #include "exchange/shared_memory.hpp"
 #include "fft/memory.hpp"
 #include "mpi/mpi.hpp"
@@ -139,14 +139,14 @@ BlockExchange::Carried BlockExchange::by_nodes(const Way& way) const {
   const NodeKnowledge nodes(comm_, {partners}, way.ranks_per_node);
   if (!nodes.is_of_use()) return {};
   const NodeTraffic& traffic = nodes.traffic().front();
-  Relay relay = make_relay(RelayKind::three_step, rank, traffic, nodes.hear(RelayKind::three_step));
-  std::map<Parcel, std::size_t> bytes_of;
+  NodeAwareSchedule part = node_aware_schedule(NodeAwareKind::three_step, rank, traffic, nodes.hear(NodeAwareKind::three_step));
+  std::map<Packet, std::size_t> bytes_of;
   for (const auto* messages : {&traffic.out, &traffic.in}) {
-    for (const NodeTraffic::Message& message : *messages) bytes_of[message.parcel] = static_cast<std::size_t>(message.bytes);
+    for (const NodeTraffic::Message& message : *messages) bytes_of[message.packet] = static_cast<std::size_t>(message.bytes);
   }
-  Carried carried{std::move(relay.schedule)};
+  Carried carried{std::move(part.schedule)};
   std::size_t passing = 0;
-  for (const auto& [source, dest] : relay.slots) {
+  for (const auto& [source, dest] : part.slots) {
     if (source != rank && dest != rank) passing += bytes_of.at({source, dest});
   }
   std::byte* passed = way.memory->room(passing);
@@ -154,7 +154,7 @@ BlockExchange::Carried BlockExchange::by_nodes(const Way& way) const {
     const auto i = static_cast<std::size_t>(peer);
     carried.slots.push_back({data + blocks.offsets[i], blocks.sizes[i]});
   };
-  for (const auto& [source, dest] : relay.slots) {
+  for (const auto& [source, dest] : part.slots) {
     if (source == rank) {
       add(from_, sends_, dest);
     } else if (dest == rank) {

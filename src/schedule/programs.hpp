@@ -34,7 +34,7 @@ struct PhasedMessages {
 [[nodiscard]] RankSchedule make_transpose(Index ranks, Index rank);
 
 // The ways in which transposes are carried out. alltoall: MPI_Alltoallv, all at once. pairwise: as above. node_aware: in three
-// steps, what a node has for another gathered on one of its ranks, sent at once, and handed out there (halo/relay.hpp).
+// steps, what a node has for another gathered on one of its ranks, sent at once, and handed out there (halo/node_aware.hpp).
 enum class TransposeMethod { alltoall, pairwise, node_aware };
 
 // What exchanges are made of, as schedules of two ranks: the way in which an exchange meets them is the way to time them.

@@ -242,8 +242,8 @@ TEST_F(Misuse, TheEnvironmentDecidesWhatIsLeftOpen) {
   setenv("RANKWISE_ALGORITHM", "fastest", 1);
   expect_on_all(create(cart.get(), {1}), RANKWISE_ERROR_ARGUMENT, "RANKWISE_ALGORITHM is 'fastest'");
   unsetenv("RANKWISE_ALGORITHM");
-  setenv("RANKWISE_SEND_MODE", "carrier-pigeon", 1);
-  expect_on_all(create(cart.get(), {1}), RANKWISE_ERROR_ARGUMENT, "carrier-pigeon");
+  setenv("RANKWISE_SEND_MODE", "transport-pigeon", 1);
+  expect_on_all(create(cart.get(), {1}), RANKWISE_ERROR_ARGUMENT, "transport-pigeon");
   unsetenv("RANKWISE_SEND_MODE");
 }
 

@@ -179,32 +179,32 @@ NodeTraffic crowd(Index size, Index bytes) {
   return traffic;
 }
 
-std::vector<NodeOffice> mirrored(RelayKind kind, const NodeTraffic& traffic) {
-  std::vector<NodeOffice> there = offices(kind, traffic);
+std::vector<NodeLeaders> mirrored(NodeAwareKind kind, const NodeTraffic& traffic) {
+  std::vector<NodeLeaders> there = node_leaders(kind, traffic);
   const auto size = static_cast<Index>(traffic.members.size());
-  for (NodeOffice& office : there) {
-    office.sender += size;
-    office.receiver += size;
-    for (Index& rank : office.members) rank += size;
+  for (NodeLeaders& leaders : there) {
+    leaders.sender += size;
+    leaders.receiver += size;
+    for (Index& rank : leaders.members) rank += size;
   }
   return there;
 }
 
-double relay_s(RelayKind kind, const NodeTraffic& traffic) {
-  return cost_of_relay(kind, traffic, mirrored(kind, traffic), default_machine()).time_s;
+double node_aware_s(NodeAwareKind kind, const NodeTraffic& traffic) {
+  return cost_of_node_aware(kind, traffic, mirrored(kind, traffic), default_machine()).time_s;
 }
 
-TEST(HaloJudge, WhereNothingIsPassedOnARelayCostsWhatItsLongerMessagesDo) {
+TEST(HaloJudge, WhereNothingIsPassedOnNodeAwareCostsWhatItsLongerMessagesDo) {
   const NodeTraffic alone = crowd(1, 1000);
   const double direct_s = cost_of_steps({alone}, default_machine()).time_s;
-  EXPECT_GE(relay_s(RelayKind::two_step, alone), direct_s);
-  EXPECT_LT(relay_s(RelayKind::two_step, alone), 1.05 * direct_s);
+  EXPECT_GE(node_aware_s(NodeAwareKind::two_step, alone), direct_s);
+  EXPECT_LT(node_aware_s(NodeAwareKind::two_step, alone), 1.05 * direct_s);
 }
 
 TEST(HaloJudge, OneRankThatDoesAllIsSlowerThanManyWhereMessagesAreLarge) {
   const NodeTraffic traffic = crowd(16, 1 << 16);
-  EXPECT_GT(relay_s(RelayKind::leader, traffic), 1.5 * relay_s(RelayKind::two_step, traffic));
-  EXPECT_GT(relay_s(RelayKind::two_step, traffic), cost_of_steps({traffic}, default_machine()).time_s);
+  EXPECT_GT(node_aware_s(NodeAwareKind::leader, traffic), 1.5 * node_aware_s(NodeAwareKind::two_step, traffic));
+  EXPECT_GT(node_aware_s(NodeAwareKind::two_step, traffic), cost_of_steps({traffic}, default_machine()).time_s);
 }
 
 TEST(HaloJudge, WhatWaitsForSeveralStepsTakesLonger) {
@@ -233,19 +233,19 @@ TEST(HaloJudge, MessagesOfAStepAreInFlightTogetherAndShareTheCard) {
   EXPECT_DOUBLE_EQ(time_s, near.exchange(700) + far.exchange(1000) + 2 * far.send.hold_s(1000));
 }
 
-TEST(HaloJudge, RelaysCarryEightBytesMoreForEachParcel) {
+TEST(HaloJudge, NodeAwareCarriesEightBytesMoreForEachPacket) {
   const LinkCost near = rankwise_test::near_link();
   const LinkCost far = rankwise_test::far_link();
   const Machine machine = rankwise_test::machine();
-  const auto relay = [&](RelayKind kind, const NodeTraffic& traffic) {
-    return cost_of_relay(kind, traffic, mirrored(kind, traffic), machine).time_s;
+  const auto part = [&](NodeAwareKind kind, const NodeTraffic& traffic) {
+    return cost_of_node_aware(kind, traffic, mirrored(kind, traffic), machine).time_s;
   };
-  EXPECT_DOUBLE_EQ(relay(RelayKind::two_step, crowd(1, 1000)), far.exchange(1008));
-  EXPECT_DOUBLE_EQ(relay(RelayKind::leader, crowd(1, 1000)), far.exchange(1008));
-  // To the leader, four parcels to the other node's, and to its member.
-  EXPECT_DOUBLE_EQ(relay(RelayKind::leader, crowd(2, 1000)), 2 * near.send(2016) + far.exchange(4032));
-  // One parcel to each other, then two for one rank of the other node, beside those of the other.
-  EXPECT_DOUBLE_EQ(relay(RelayKind::two_step, crowd(2, 1000)),
+  EXPECT_DOUBLE_EQ(part(NodeAwareKind::two_step, crowd(1, 1000)), far.exchange(1008));
+  EXPECT_DOUBLE_EQ(part(NodeAwareKind::leader, crowd(1, 1000)), far.exchange(1008));
+  // To the leader, four packets to the other node's, and to its member.
+  EXPECT_DOUBLE_EQ(part(NodeAwareKind::leader, crowd(2, 1000)), 2 * near.send(2016) + far.exchange(4032));
+  // One packet to each other, then two for one rank of the other node, beside those of the other.
+  EXPECT_DOUBLE_EQ(part(NodeAwareKind::two_step, crowd(2, 1000)),
                    near.exchange(1008) + far.exchange(2016) + far.send.hold_s(2016));
 }
 

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "halo/halo.hpp"
-#include "halo/relay.hpp"
+#include "halo/node_aware.hpp"
 
 namespace {
 
@@ -71,22 +71,22 @@ NodeTraffic traffic_of(const Grid& grid, Index of) {
   return traffic;
 }
 
-std::size_t relay_bytes(Index dim, RelayKind kind) {
+std::size_t node_aware_bytes(Index dim, NodeAwareKind kind) {
   const Grid grid({dim, dim, dim}, {true, true, true});
   const Index rank = grid.cell({dim / 2, dim / 2, dim / 2});
   const NodeTraffic own = traffic_of(grid, rank);
-  std::vector<NodeOffice> there;
-  for (const NodeOffice& office : offices(kind, own)) {
-    const NodeTraffic theirs = traffic_of(grid, office.node);
-    for (const NodeOffice& back : offices(kind, theirs)) {
-      if (back.node == own.members.front()) there.push_back({office.node, back.sender, back.receiver, theirs.members});
+  std::vector<NodeLeaders> there;
+  for (const NodeLeaders& leaders : node_leaders(kind, own)) {
+    const NodeTraffic theirs = traffic_of(grid, leaders.node);
+    for (const NodeLeaders& back : node_leaders(kind, theirs)) {
+      if (back.node == own.members.front()) there.push_back({leaders.node, back.sender, back.receiver, theirs.members});
     }
   }
   EXPECT_EQ(there.size(), 26u);
   const std::size_t before = taken_bytes;
-  EXPECT_FALSE(offices(kind, own).empty());
-  const Relay relay = make_relay(kind, rank, own, there);
-  EXPECT_FALSE(relay.slots.empty());
+  EXPECT_FALSE(node_leaders(kind, own).empty());
+  const NodeAwareSchedule part = node_aware_schedule(kind, rank, own, there);
+  EXPECT_FALSE(part.slots.empty());
   return taken_bytes - before;
 }
 
@@ -96,10 +96,10 @@ TEST(HaloSetup, NothingGrowsWithTheRanks) {
     EXPECT_EQ(halo_bytes(16, route), of_64);
     EXPECT_EQ(halo_bytes(64, route), of_64);
   }
-  for (const RelayKind kind : {RelayKind::two_step, RelayKind::three_step, RelayKind::leader}) {
-    const std::size_t of_512 = relay_bytes(8, kind);
-    EXPECT_EQ(relay_bytes(16, kind), of_512);
-    EXPECT_EQ(relay_bytes(64, kind), of_512);
+  for (const NodeAwareKind kind : {NodeAwareKind::two_step, NodeAwareKind::three_step, NodeAwareKind::leader}) {
+    const std::size_t of_512 = node_aware_bytes(8, kind);
+    EXPECT_EQ(node_aware_bytes(16, kind), of_512);
+    EXPECT_EQ(node_aware_bytes(64, kind), of_512);
   }
 }
 

@@ -1,5 +1,5 @@
 // Packed messages in pieces, as those above 2^31 bytes travel, and of changing lengths.
-#include "exchange/carrier.hpp"
+#include "exchange/transport.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,27 +15,27 @@ using rankwise_test::world_size;
 
 std::byte byte_of(int rank, std::size_t i) { return static_cast<std::byte>((static_cast<std::size_t>(rank) * 37 + i) % 251); }
 
-TEST(Courier, LongMessagesTravelInPieces) {
+TEST(DirectTransport, LongMessagesTravelInPieces) {
   const int next = (world_rank() + 1) % world_size();
   const int before = (world_rank() + world_size() - 1) % world_size();
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{100}, std::size_t{1000}}) {
-    Courier courier(MPI_COMM_WORLD, 3, {next}, {before}, piece);
+    DirectTransport transport(MPI_COMM_WORLD, 3, {next}, {before}, piece);
     for (const std::size_t bytes : {std::size_t{100}, std::size_t{0}, std::size_t{99}, std::size_t{101}}) {
-      courier.make_room_in(0, bytes);
-      courier.make_room_out(0, bytes);
-      courier.ready();
-      courier.expect(0, bytes);
-      for (std::size_t i = 0; i < bytes; ++i) courier.out(0)[i] = byte_of(world_rank(), i);
-      courier.send(0, bytes);
+      transport.make_room_in(0, bytes);
+      transport.make_room_out(0, bytes);
+      transport.ready();
+      transport.expect(0, bytes);
+      for (std::size_t i = 0; i < bytes; ++i) transport.out(0)[i] = byte_of(world_rank(), i);
+      transport.send(0, bytes);
       std::size_t came = 0;
-      courier.advance(true, [&](std::size_t, std::size_t arrived) { came = arrived; });
+      transport.advance(true, [&](std::size_t, std::size_t arrived) { came = arrived; });
       ASSERT_EQ(came, bytes);
-      for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(courier.in(0)[i], byte_of(before, i)) << piece;
+      for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(transport.in(0)[i], byte_of(before, i)) << piece;
     }
   }
 }
 
-TEST(Courier, MessagesMayBeShorterThanExpectedButNotLonger) {
+TEST(DirectTransport, MessagesMayBeShorterThanExpectedButNotLonger) {
   if (world_size() < 2) return;
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -45,14 +45,14 @@ TEST(Courier, MessagesMayBeShorterThanExpectedButNotLonger) {
     MPI_Comm_free(&comm);
     return;
   }
-  Courier courier(comm, 3, {peer}, {peer});
-  courier.make_room_in(0, 64);
-  courier.make_room_out(0, 64);
-  courier.ready();
-  courier.expect(0, 32);
-  courier.send(0, world_rank() % 2 == 0 ? 16 : 48);
+  DirectTransport transport(comm, 3, {peer}, {peer});
+  transport.make_room_in(0, 64);
+  transport.make_room_out(0, 64);
+  transport.ready();
+  transport.expect(0, 32);
+  transport.send(0, world_rank() % 2 == 0 ? 16 : 48);
   std::size_t came = 0;
-  const auto finish = [&] { courier.advance(true, [&](std::size_t, std::size_t bytes) { came = bytes; }); };
+  const auto finish = [&] { transport.advance(true, [&](std::size_t, std::size_t bytes) { came = bytes; }); };
   if (world_rank() % 2 == 1) {
     finish();
     EXPECT_EQ(came, 16u);

@@ -1,4 +1,4 @@
-#include "exchange/carrier.hpp"
+#include "exchange/transport.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,20 +9,20 @@
 
 namespace rankwise {
 
-Courier::Courier(MPI_Comm comm, int tag, const std::vector<int>& to, const std::vector<int>& from, std::size_t piece_bytes,
+DirectTransport::DirectTransport(MPI_Comm comm, int tag, const std::vector<int>& to, const std::vector<int>& from, std::size_t piece_bytes,
                  bool persistent)
     : comm_(comm), tag_(tag), piece_bytes_(piece_bytes), persistent_(persistent), out_(to.size()), in_(from.size()) {
   for (std::size_t i = 0; i < to.size(); ++i) out_[i].peer = to[i];
   for (std::size_t i = 0; i < from.size(); ++i) in_[i].peer = from[i];
 }
 
-Courier::~Courier() {
+DirectTransport::~DirectTransport() {
   int is_over = 0;
   MPI_Finalized(&is_over);
   if (is_over == 0) free_requests();
 }
 
-void Courier::free_requests() {
+void DirectTransport::free_requests() {
   for (std::vector<Line>* lines : {&in_, &out_}) {
     for (Line& line : *lines) {
       if (line.kept != MPI_REQUEST_NULL) MPI_Request_free(&line.kept);
@@ -30,7 +30,7 @@ void Courier::free_requests() {
   }
 }
 
-void Courier::make_room(Line& line, std::size_t bytes) {
+void DirectTransport::make_room(Line& line, std::size_t bytes) {
   if (line.buffer && bytes <= line.room) return;
   line.buffer.reset(new std::byte[std::max(bytes, std::size_t{1})]);
   // The first pages are there before the first message; long messages may never be packed.
@@ -40,7 +40,7 @@ void Courier::make_room(Line& line, std::size_t bytes) {
   grown_ = true;
 }
 
-void Courier::ready() {
+void DirectTransport::ready() {
   if (!grown_) return;
   grown_ = false;
   std::size_t count = 0;
@@ -63,7 +63,7 @@ void Courier::ready() {
   if (persistent_) keep_requests();
 }
 
-void Courier::keep_requests() {
+void DirectTransport::keep_requests() {
   free_requests();
   for (Line& line : in_) {
     if (line.pieces != 1) continue;
@@ -75,14 +75,14 @@ void Courier::keep_requests() {
   }
 }
 
-void Courier::start_kept(Line& line) {
+void DirectTransport::start_kept(Line& line) {
   mpi(MPI_Start(&line.kept));
   kept_[line.first] = &line.kept;
   pending_.push_back(static_cast<int>(line.first));
 }
 
 template <class Post>
-void Courier::each_piece(std::size_t bytes, Post post) const {
+void DirectTransport::each_piece(std::size_t bytes, Post post) const {
   std::size_t start = 0;
   std::size_t piece = 0;
   do {
@@ -92,7 +92,7 @@ void Courier::each_piece(std::size_t bytes, Post post) const {
   } while (start < bytes);
 }
 
-void Courier::send(std::size_t i, std::size_t bytes, const std::byte* data) {
+void DirectTransport::send(std::size_t i, std::size_t bytes, const std::byte* data) {
   Line& line = out_[i];
   if (line.kept != MPI_REQUEST_NULL && data == nullptr && bytes == line.room) {
     start_kept(line);
@@ -105,7 +105,7 @@ void Courier::send(std::size_t i, std::size_t bytes, const std::byte* data) {
   });
 }
 
-void Courier::expect(std::size_t i, std::size_t bytes, std::byte* data) {
+void DirectTransport::expect(std::size_t i, std::size_t bytes, std::byte* data) {
   Line& line = in_[i];
   line.came = 0;
   line.left = 0;
@@ -123,7 +123,7 @@ void Courier::expect(std::size_t i, std::size_t bytes, std::byte* data) {
 }
 
 // Requests are asked one by one: of several at once, MPI need not hand an error to the communicator's handler.
-bool Courier::go_on(bool wait, Arrival arrived) {
+bool DirectTransport::go_on(bool wait, Arrival arrived) {
   // Some tens of microseconds of testing before waiting, as in wait_all.
   int tests = is_simulated ? 0 : 64;
   while (!pending_.empty()) {
@@ -148,7 +148,7 @@ bool Courier::go_on(bool wait, Arrival arrived) {
   return true;
 }
 
-bool Courier::is_complete(int request, bool block, std::size_t* bytes) {
+bool DirectTransport::is_complete(int request, bool block, std::size_t* bytes) {
   MPI_Status status;
   int done = 1;
   const auto r = static_cast<std::size_t>(request);
@@ -174,7 +174,7 @@ namespace {
 
 constexpr int knowledge_tag = 3;
 constexpr int answer_tag = 4;
-constexpr int office_tag = 5;
+constexpr int leaders_tag = 5;
 
 // The ranks of a node, freed with the object.
 class NodeComm {
@@ -244,7 +244,7 @@ NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edg
   for (std::size_t i = 0; i < all.size(); i += 5) {
     NodeTraffic& traffic = traffic_[static_cast<std::size_t>(all[i])];
     const NodeTraffic::Message message{{all[i + 1], all[i + 2]}, all[i + 3], all[i + 4]};
-    (message.node == own ? traffic.inside : is_here(message.parcel.source) ? traffic.out : traffic.in).push_back(message);
+    (message.node == own ? traffic.inside : is_here(message.packet.source) ? traffic.out : traffic.in).push_back(message);
   }
   int use = members.size() > 1 && traffic_.front().out.size() + traffic_.front().in.size() > 0 ? 1 : 0;
   mpi(MPI_Allreduce(MPI_IN_PLACE, &use, 1, MPI_INT, MPI_MAX, comm));
@@ -254,47 +254,47 @@ NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edg
 bool NodeKnowledge::is_here(Index rank) const { return std::ranges::binary_search(traffic_.front().members, rank); }
 
 // The first rank of a node speaks for it: it sends and hears one message for each other node.
-std::vector<NodeOffice> NodeKnowledge::hear(RelayKind kind) const {
+std::vector<NodeLeaders> NodeKnowledge::hear(NodeAwareKind kind) const {
   const NodeComm node(comm_, rank_, ranks_per_node_);
   std::vector<Index> heard;
   if (rank_ == this->node()) {
-    const std::vector<NodeOffice> own = offices(kind, traffic_.front());
+    const std::vector<NodeLeaders> own = node_leaders(kind, traffic_.front());
     std::vector<std::vector<Index>> told;
     std::vector<MPI_Request> requests;
-    for (const NodeOffice& office : own) {
-      std::vector<Index>& words = told.emplace_back(std::vector<Index>{office.sender, office.receiver});
-      words.insert(words.end(), office.members.begin(), office.members.end());
+    for (const NodeLeaders& leaders : own) {
+      std::vector<Index>& words = told.emplace_back(std::vector<Index>{leaders.sender, leaders.receiver});
+      words.insert(words.end(), leaders.members.begin(), leaders.members.end());
     }
     for (std::size_t i = 0; i < own.size(); ++i) {
-      mpi(MPI_Isend(told[i].data(), static_cast<int>(told[i].size()), MPI_INT64_T, static_cast<int>(own[i].node), office_tag,
+      mpi(MPI_Isend(told[i].data(), static_cast<int>(told[i].size()), MPI_INT64_T, static_cast<int>(own[i].node), leaders_tag,
                     comm_, &requests.emplace_back()));
     }
-    for (const NodeOffice& office : own) {
+    for (const NodeLeaders& leaders : own) {
       MPI_Status status;
       int count = 0;
-      mpi(MPI_Probe(static_cast<int>(office.node), office_tag, comm_, &status));
+      mpi(MPI_Probe(static_cast<int>(leaders.node), leaders_tag, comm_, &status));
       mpi(MPI_Get_count(&status, MPI_INT64_T, &count));
-      heard.insert(heard.end(), {office.node, count});
+      heard.insert(heard.end(), {leaders.node, count});
       heard.resize(heard.size() + static_cast<std::size_t>(count));
-      mpi(MPI_Recv(heard.data() + heard.size() - count, count, MPI_INT64_T, static_cast<int>(office.node), office_tag, comm_,
+      mpi(MPI_Recv(heard.data() + heard.size() - count, count, MPI_INT64_T, static_cast<int>(leaders.node), leaders_tag, comm_,
                    MPI_STATUS_IGNORE));
     }
     wait_all(static_cast<int>(requests.size()), requests.data());
   }
   heard = gathered(node.get(), heard);
-  std::vector<NodeOffice> there;
+  std::vector<NodeLeaders> there;
   for (auto at = heard.begin(); at != heard.end();) {
     const Index count = at[1];
     there.push_back({at[0], at[2], at[3], {at + 4, at + 2 + count}});
     at += 2 + count;
   }
-  std::ranges::sort(there, {}, &NodeOffice::node);
+  std::ranges::sort(there, {}, &NodeLeaders::node);
   return there;
 }
 
 // One exchange -----------------------------------------------------------------------------------------------------
 
-void RelayCarrier::Room::grow(std::size_t bytes, std::size_t kept) {
+void NodeAwareTransport::Room::grow(std::size_t bytes, std::size_t kept) {
   if (buffer && bytes <= room) return;
   auto larger = std::make_unique<std::byte[]>(std::max(bytes, std::size_t{1}));
   if (kept > 0) std::memcpy(larger.get(), buffer.get(), kept);
@@ -302,25 +302,25 @@ void RelayCarrier::Room::grow(std::size_t bytes, std::size_t kept) {
   room = bytes;
 }
 
-RelayCarrier::RelayCarrier(MPI_Comm comm, int tag, Relay relay, const std::vector<int>& to, const std::vector<int>& from,
+NodeAwareTransport::NodeAwareTransport(MPI_Comm comm, int tag, NodeAwareSchedule part, const std::vector<int>& to, const std::vector<int>& from,
                            std::vector<std::size_t> most_bytes, std::size_t piece_bytes)
     : comm_(comm),
       piece_bytes_(piece_bytes),
       is_known_(!most_bytes.empty()),
-      slots_(relay.slots.size()),
+      slots_(part.slots.size()),
       out_(to.size()),
       in_(from.size()) {
   const int rank = rank_of(comm);
   for (std::size_t s = 0; s < slots_.size() && is_known_; ++s) slots_[s].most = most_bytes[s];
-  const auto slot_of = [&](const Parcel& parcel) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(relay.slots, parcel) - relay.slots.begin());
+  const auto slot_of = [&](const Packet& packet) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(part.slots, packet) - part.slots.begin());
   };
   for (std::size_t i = 0; i < to.size(); ++i) out_[i].slot = slot_of({rank, to[i]});
   for (std::size_t i = 0; i < from.size(); ++i) {
     in_[i].slot = slot_of({from[i], rank});
     slots_[in_[i].slot].in = static_cast<int>(i);
   }
-  for (const Step& step : relay.schedule.steps) {
+  for (const Step& step : part.schedule.steps) {
     Leg& leg = legs_.emplace_back();
     for (const Op& op : step.ops) {
       Message& message = (op.kind == Op::Kind::send ? leg.sends : leg.receives).emplace_back();
@@ -333,26 +333,26 @@ RelayCarrier::RelayCarrier(MPI_Comm comm, int tag, Relay relay, const std::vecto
   at_ = legs_.size();
 }
 
-void RelayCarrier::make_room_out(std::size_t i, std::size_t bytes) {
+void NodeAwareTransport::make_room_out(std::size_t i, std::size_t bytes) {
   out_[i].grow(bytes);
   Slot& slot = slots_[out_[i].slot];
   grown_ = grown_ || bytes > slot.most;
   slot.most = std::max(slot.most, bytes);
 }
 
-void RelayCarrier::make_room_in(std::size_t i, std::size_t bytes) {
+void NodeAwareTransport::make_room_in(std::size_t i, std::size_t bytes) {
   Slot& slot = slots_[in_[i].slot];
   grown_ = grown_ || bytes > slot.most;
   slot.most = std::max(slot.most, bytes);
 }
 
-std::size_t RelayCarrier::most_bytes(const Message& message) const {
+std::size_t NodeAwareTransport::most_bytes(const Message& message) const {
   std::size_t bytes = message.slots.size() * sizeof(std::uint64_t);
   for (const std::size_t slot : message.slots) bytes += slots_[slot].most;
   return bytes;
 }
 
-void RelayCarrier::ready() {
+void NodeAwareTransport::ready() {
   if (!is_known_ || !grown_) return;
   grown_ = false;
   for (Leg& leg : legs_) {
@@ -361,18 +361,18 @@ void RelayCarrier::ready() {
   }
 }
 
-void RelayCarrier::expect(std::size_t i, std::size_t bytes, std::byte* data) {
+void NodeAwareTransport::expect(std::size_t i, std::size_t bytes, std::byte* data) {
   in_[i].into = data;
   in_[i].most = bytes;
   in_[i].is_expected = true;
 }
 
-void RelayCarrier::send(std::size_t i, std::size_t bytes, const std::byte* data) {
+void NodeAwareTransport::send(std::size_t i, std::size_t bytes, const std::byte* data) {
   slots_[out_[i].slot].data = data == nullptr ? out_[i].buffer.get() : data;
   slots_[out_[i].slot].bytes = bytes;
 }
 
-void RelayCarrier::post(Message& message) {
+void NodeAwareTransport::post(Message& message) {
   message.has_come = false;
   message.is_posted = is_known_ && message.room <= piece_bytes_;
   if (!message.is_posted) return;
@@ -381,7 +381,7 @@ void RelayCarrier::post(Message& message) {
                 message.requests.data()));
 }
 
-void RelayCarrier::sent() {
+void NodeAwareTransport::sent() {
   for (Leg& leg : legs_) {
     for (Message& message : leg.receives) post(message);
   }
@@ -389,7 +389,7 @@ void RelayCarrier::sent() {
   send_leg(legs_.front());
 }
 
-void RelayCarrier::send_leg(Leg& leg) {
+void NodeAwareTransport::send_leg(Leg& leg) {
   for (Message& message : leg.sends) {
     std::size_t bytes = message.slots.size() * sizeof(std::uint64_t);
     for (const std::size_t slot : message.slots) bytes += slots_[slot].bytes;
@@ -411,7 +411,7 @@ void RelayCarrier::send_leg(Leg& leg) {
   }
 }
 
-bool RelayCarrier::take(Message& message, bool block, const Arrival& arrived) {
+bool NodeAwareTransport::take(Message& message, bool block, const Arrival& arrived) {
   MPI_Status status;
   int is_here = 1;
   int count = 0;
@@ -441,7 +441,7 @@ bool RelayCarrier::take(Message& message, bool block, const Arrival& arrived) {
   return true;
 }
 
-void RelayCarrier::read(Message& message, std::size_t bytes, const Arrival& arrived) {
+void NodeAwareTransport::read(Message& message, std::size_t bytes, const Arrival& arrived) {
   const std::size_t head = message.slots.size() * sizeof(std::uint64_t);
   const auto refuse = [&] {
     throw WrongLength("the message of rank " + std::to_string(message.peer) + " of " + std::to_string(bytes) +
@@ -475,7 +475,7 @@ void RelayCarrier::read(Message& message, std::size_t bytes, const Arrival& arri
   }
 }
 
-bool RelayCarrier::go_on(bool wait, Arrival arrived) {
+bool NodeAwareTransport::go_on(bool wait, Arrival arrived) {
   int tests = is_simulated ? 0 : 64;
   while (at_ < legs_.size()) {
     bool all_here = true;

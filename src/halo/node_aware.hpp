@@ -1,8 +1,8 @@
 // Messages between ranks of different nodes, passed on by others so that few cross (Bienz, Gropp and Olson 2019, J. Parallel
-// Distrib. Comput. 130, and 2020, Int. J. High Perform. Comput. Appl. 34). A parcel is all that one rank has for another; it
+// Distrib. Comput. 130, and 2020, Int. J. High Perform. Comput. Appl. 34). A packet is all that one rank has for another; it
 // stays whole. What ranks of one node have for each other goes straight, in the first step.
 //
-// three-step  1. parcels are brought to the rank of their node that has to do with the node they go to; 2. it sends them in
+// three-step  1. packets are brought to the rank of their node that has to do with the node they go to; 2. it sends them in
 //             one message; 3. the rank that gets them hands them out. A node's pairs with others are dealt to its ranks in
 //             turn, the heaviest first, those that go out and those that come apart.
 // leader      the same, all by the first rank of each node.
@@ -19,19 +19,19 @@
 
 namespace rankwise {
 
-enum class RelayKind { two_step, three_step, leader };
+enum class NodeAwareKind { two_step, three_step, leader };
 
-struct Parcel {
+struct Packet {
   Index source = 0;
   Index dest = 0;
-  bool operator==(const Parcel&) const = default;
-  auto operator<=>(const Parcel&) const = default;
+  bool operator==(const Packet&) const = default;
+  auto operator<=>(const Packet&) const = default;
 };
 
 // What all ranks of a node know of its traffic. Nodes are named by their lowest ranks.
 struct NodeTraffic {
   struct Message {
-    Parcel parcel;
+    Packet packet;
     Index node = 0;   // of the other end: that which is not here, or this one
     Index bytes = 0;  // that usually travel
   };
@@ -42,7 +42,7 @@ struct NodeTraffic {
 };
 
 // What the ranks of a node tell those of another.
-struct NodeOffice {
+struct NodeLeaders {
   Index node = 0;
   Index sender = -1;    // the rank there that sends to this node, -1: none
   Index receiver = -1;  // that receives what this node sends
@@ -50,15 +50,15 @@ struct NodeOffice {
 };
 
 // The ranks of the own node that have to do with each other node, in ascending order of the nodes: `members` are the own ones.
-[[nodiscard]] std::vector<NodeOffice> offices(RelayKind kind, const NodeTraffic& traffic);
+[[nodiscard]] std::vector<NodeLeaders> node_leaders(NodeAwareKind kind, const NodeTraffic& traffic);
 
-// One rank's part: a schedule whose slots are parcels.
-struct Relay {
+// One rank's part: a schedule whose slots are packets.
+struct NodeAwareSchedule {
   RankSchedule schedule;
-  std::vector<Parcel> slots;
+  std::vector<Packet> slots;
 };
 
 // Of a member of the node. there: what the other nodes told of themselves, in ascending order.
-[[nodiscard]] Relay make_relay(RelayKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeOffice>& there);
+[[nodiscard]] NodeAwareSchedule node_aware_schedule(NodeAwareKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeLeaders>& there);
 
 }  // namespace rankwise

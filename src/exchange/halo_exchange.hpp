@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "exchange/carrier.hpp"
+#include "exchange/transport.hpp"
 #include "exchange/shared_memory.hpp"
 #include "halo/epochs.hpp"
 #include "halo/halo.hpp"
@@ -21,11 +21,11 @@ namespace rankwise {
 // Combines the bytes of a row into another.
 using CombineRow = void (*)(std::byte* into, const std::byte* from, std::size_t bytes, const void* context);
 
-class HaloMover {
+class HaloExchange {
  public:
-  // stages: those of a halo, or its way back; they must outlive the mover. carriers: of each stage, its partners in the order
+  // stages: those of a halo, or its way back; they must outlive the exchange. transports: of each stage, its partners in the order
   // of the messages. Takes all memory that it will ever need.
-  HaloMover(int rank, std::span<const HaloStage> stages, std::vector<std::unique_ptr<Carrier>> carriers);
+  HaloExchange(int rank, std::span<const HaloStage> stages, std::vector<std::unique_ptr<Transport>> transports);
 
   // Sends and receives messages of the usual length that nobody reads: connections are there, and memory, before the first
   // exchange. All ranks do so.
@@ -54,7 +54,7 @@ class HaloMover {
 
   int rank_;
   std::span<const HaloStage> stages_;
-  std::vector<std::unique_ptr<Carrier>> carriers_;
+  std::vector<std::unique_ptr<Transport>> transports_;
   std::size_t at_ = 0;  // the stage under way; stages_.size(): none
   std::vector<std::byte*> fields_;
   std::uint64_t active_ = 0;
@@ -70,9 +70,9 @@ struct StagePartners {
 };
 
 // Straight to the partners of each stage, under so many tags from the first on.
-[[nodiscard]] std::vector<std::unique_ptr<Carrier>> couriers(MPI_Comm comm, std::span<const HaloStage> stages, int tag,
+[[nodiscard]] std::vector<std::unique_ptr<Transport>> direct_transports(MPI_Comm comm, std::span<const HaloStage> stages, int tag,
                                                              bool persistent = false,
-                                                             std::size_t piece_bytes = Courier::usual_piece_bytes);
+                                                             std::size_t piece_bytes = DirectTransport::usual_piece_bytes);
 
 // Halos read straight from the fields of ranks of the same node: no packing, no messages (halo/epochs.hpp says when).
 
@@ -108,7 +108,7 @@ class HaloWindow {
 
   // Touches what will be read of the fields that all had when this was made, once their owners have done so.
   void touch(std::span<const HaloMessage> pulls);
-  // pulls: of a stage that was made for these sources; must outlive the window. fields, active: as HaloMover::start.
+  // pulls: of a stage that was made for these sources; must outlive the window. fields, active: as HaloExchange::start.
   void start(std::span<const HaloMessage> pulls, std::span<std::byte* const> fields, std::uint64_t active);
   // True when all is read, and all that read this rank have done so. wait: returns only then.
   bool advance(bool wait);

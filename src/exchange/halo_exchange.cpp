@@ -1,4 +1,4 @@
-#include "exchange/halo_mover.hpp"
+#include "exchange/halo_exchange.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace rankwise {
 
-HaloMover::HaloMover(int rank, std::span<const HaloStage> stages, std::vector<std::unique_ptr<Carrier>> carriers)
-    : rank_(rank), stages_(stages), carriers_(std::move(carriers)), at_(stages.size()) {
+HaloExchange::HaloExchange(int rank, std::span<const HaloStage> stages, std::vector<std::unique_ptr<Transport>> transports)
+    : rank_(rank), stages_(stages), transports_(std::move(transports)), at_(stages.size()) {
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    Carrier& carrier = *carriers_[s];
-    for (std::size_t i = 0; i < stages[s].sends.size(); ++i) carrier.make_room_out(i, stages[s].sends[i].bytes());
-    for (std::size_t i = 0; i < stages[s].receives.size(); ++i) carrier.make_room_in(i, stages[s].receives[i].bytes());
-    carrier.ready();
+    Transport& transport = *transports_[s];
+    for (std::size_t i = 0; i < stages[s].sends.size(); ++i) transport.make_room_out(i, stages[s].sends[i].bytes());
+    for (std::size_t i = 0; i < stages[s].receives.size(); ++i) transport.make_room_in(i, stages[s].receives[i].bytes());
+    transport.ready();
   }
   if (!stages.empty()) fields_.resize(stages.front().local.size());
 }
@@ -28,18 +28,18 @@ StagePartners::StagePartners(const HaloStage& stage) {
   for (const HaloMessage& message : stage.receives) from.push_back(static_cast<int>(message.peer));
 }
 
-std::vector<std::unique_ptr<Carrier>> couriers(MPI_Comm comm, std::span<const HaloStage> stages, int tag, bool persistent,
+std::vector<std::unique_ptr<Transport>> direct_transports(MPI_Comm comm, std::span<const HaloStage> stages, int tag, bool persistent,
                                                std::size_t piece_bytes) {
-  std::vector<std::unique_ptr<Carrier>> made;
+  std::vector<std::unique_ptr<Transport>> made;
   for (const HaloStage& stage : stages) {
     const StagePartners partners(stage);
-    made.push_back(std::make_unique<Courier>(comm, tag++, partners.to, partners.from, piece_bytes, persistent));
+    made.push_back(std::make_unique<DirectTransport>(comm, tag++, partners.to, partners.from, piece_bytes, persistent));
   }
   return made;
 }
 
 template <class Each>
-void HaloMover::each_section(const HaloMessage& message, Each each) const {
+void HaloExchange::each_section(const HaloMessage& message, Each each) const {
   std::size_t start = 0;
   for (std::size_t f = 0; f < message.sections.size(); ++f) {
     if ((active_ >> f & 1) == 0) continue;
@@ -48,13 +48,13 @@ void HaloMover::each_section(const HaloMessage& message, Each each) const {
   }
 }
 
-std::size_t HaloMover::active_bytes(const HaloMessage& message) const {
+std::size_t HaloExchange::active_bytes(const HaloMessage& message) const {
   std::size_t bytes = 0;
   each_section(message, [&](std::size_t, const HaloSection& section, std::size_t) { bytes += section.bytes; });
   return bytes;
 }
 
-std::byte* HaloMover::in_place(const HaloMessage& message, bool sends) const {
+std::byte* HaloExchange::in_place(const HaloMessage& message, bool sends) const {
   std::byte* data = nullptr;
   std::size_t sections = 0;
   each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t) {
@@ -65,17 +65,17 @@ std::byte* HaloMover::in_place(const HaloMessage& message, bool sends) const {
   return sections == 1 ? data : nullptr;
 }
 
-void HaloMover::rehearse() {
+void HaloExchange::rehearse() {
   for (std::size_t s = 0; s < stages_.size(); ++s) {
     const HaloStage& stage = stages_[s];
-    for (std::size_t i = 0; i < stage.receives.size(); ++i) carriers_[s]->expect(i, stage.receives[i].bytes());
-    for (std::size_t i = 0; i < stage.sends.size(); ++i) carriers_[s]->send(i, stage.sends[i].bytes());
-    carriers_[s]->sent();
-    static_cast<void>(carriers_[s]->advance(true, [](std::size_t, std::size_t) {}));
+    for (std::size_t i = 0; i < stage.receives.size(); ++i) transports_[s]->expect(i, stage.receives[i].bytes());
+    for (std::size_t i = 0; i < stage.sends.size(); ++i) transports_[s]->send(i, stage.sends[i].bytes());
+    transports_[s]->sent();
+    static_cast<void>(transports_[s]->advance(true, [](std::size_t, std::size_t) {}));
   }
 }
 
-void HaloMover::start(std::span<std::byte* const> fields, std::uint64_t active, CombineRow combine, const void* context) {
+void HaloExchange::start(std::span<std::byte* const> fields, std::uint64_t active, CombineRow combine, const void* context) {
   std::copy(fields.begin(), fields.end(), fields_.begin());
   active_ = active;
   combine_ = combine;
@@ -84,16 +84,16 @@ void HaloMover::start(std::span<std::byte* const> fields, std::uint64_t active, 
   for (std::size_t s = 0; s < stages_.size(); ++s) {
     for (std::size_t i = 0; i < stages_[s].receives.size(); ++i) {
       const HaloMessage& message = stages_[s].receives[i];
-      carriers_[s]->expect(i, active_bytes(message), combine == nullptr ? in_place(message, false) : nullptr);
+      transports_[s]->expect(i, active_bytes(message), combine == nullptr ? in_place(message, false) : nullptr);
     }
   }
   at_ = 0;
   if (!stages_.empty()) begin();
 }
 
-void HaloMover::begin() {
+void HaloExchange::begin() {
   const HaloStage& stage = stages_[at_];
-  Carrier& carrier = *carriers_[at_];
+  Transport& transport = *transports_[at_];
   for (std::size_t i = 0; i < stage.sends.size(); ++i) {
     const HaloMessage& message = stage.sends[i];
     std::byte* data = in_place(message, true);
@@ -101,15 +101,15 @@ void HaloMover::begin() {
     each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t start) {
       bytes += section.bytes;
       if (data != nullptr) return;
-      for (const BoxCopy& copy : section.copies) run(copy, carrier.out(i) + start, fields_[f]);
+      for (const BoxCopy& copy : section.copies) run(copy, transport.out(i) + start, fields_[f]);
     });
-    carrier.send(i, bytes, data);
+    transport.send(i, bytes, data);
   }
-  carrier.sent();
+  transport.sent();
   if (combine_ == nullptr) run_local(stage);
 }
 
-void HaloMover::bring(const std::vector<BoxCopy>& copies, std::byte* into, const std::byte* from) const {
+void HaloExchange::bring(const std::vector<BoxCopy>& copies, std::byte* into, const std::byte* from) const {
   for (const BoxCopy& copy : copies) {
     if (combine_ == nullptr) {
       run(copy, into, from);
@@ -119,22 +119,22 @@ void HaloMover::bring(const std::vector<BoxCopy>& copies, std::byte* into, const
   }
 }
 
-void HaloMover::run_local(const HaloStage& stage) {
+void HaloExchange::run_local(const HaloStage& stage) {
   for (std::size_t f = 0; f < stage.local.size(); ++f) {
     if ((active_ >> f & 1) != 0) bring(stage.local[f], fields_[f], fields_[f]);
   }
 }
 
-void HaloMover::unpack(std::size_t stage, std::size_t i) {
+void HaloExchange::unpack(std::size_t stage, std::size_t i) {
   const HaloMessage& message = stages_[stage].receives[i];
   if (combine_ == nullptr && in_place(message, false) != nullptr) return;
   each_section(message, [&](std::size_t f, const HaloSection& section, std::size_t start) {
-    bring(section.copies, fields_[f], carriers_[stage]->in(i) + start);
+    bring(section.copies, fields_[f], transports_[stage]->in(i) + start);
   });
 }
 
 // In ascending order of the ranks, the own one among them, so that sums come out the same every time.
-void HaloMover::combine_all(const HaloStage& stage, std::size_t number) {
+void HaloExchange::combine_all(const HaloStage& stage, std::size_t number) {
   bool own_done = false;
   for (std::size_t i = 0; i < stage.receives.size(); ++i) {
     if (!own_done && stage.receives[i].peer > rank_) {
@@ -146,10 +146,10 @@ void HaloMover::combine_all(const HaloStage& stage, std::size_t number) {
   if (!own_done) run_local(stage);
 }
 
-bool HaloMover::advance(bool wait) {
+bool HaloExchange::advance(bool wait) {
   while (at_ < stages_.size()) {
     const HaloStage& stage = stages_[at_];
-    const bool done = carriers_[at_]->advance(wait, [&](std::size_t i, std::size_t bytes) {
+    const bool done = transports_[at_]->advance(wait, [&](std::size_t i, std::size_t bytes) {
       if (const std::size_t expected = active_bytes(stage.receives[i]); bytes != expected) {
         throw WrongLength("rank " + std::to_string(stage.receives[i].peer) + " sent " + std::to_string(bytes) + " B, not " +
                           std::to_string(expected) + " B");

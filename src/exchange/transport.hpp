@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "halo/relay.hpp"
+#include "halo/node_aware.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {
@@ -22,11 +22,11 @@ class WrongLength : public std::runtime_error {
   explicit WrongLength(const std::string& message) : std::runtime_error(message) {}
 };
 
-class Carrier {
+class Transport {
  public:
-  virtual ~Carrier() = default;
-  Carrier(const Carrier&) = delete;
-  Carrier& operator=(const Carrier&) = delete;
+  virtual ~Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
 
   // Room for messages of so many bytes; takes memory only where there was less. Not while messages are under way.
   virtual void make_room_out(std::size_t i, std::size_t bytes) = 0;
@@ -52,8 +52,8 @@ class Carrier {
   }
 
  protected:
-  Carrier() = default;
-  Carrier(Carrier&&) = default;
+  Transport() = default;
+  Transport(Transport&&) = default;
   struct Arrival {
     void (*call)(void* context, std::size_t i, std::size_t bytes);
     void* context;
@@ -64,16 +64,16 @@ class Carrier {
 
 // Messages straight to their partners.
 
-class Courier final : public Carrier {
+class DirectTransport final : public Transport {
  public:
   // Messages above piece_bytes travel in pieces, for MPI counts in int.
   static constexpr std::size_t usual_piece_bytes = std::size_t{1} << 30;
 
   // to, from: the partners, each at most once. No memory is taken before `make_room`. persistent: requests are kept; what is
   // sent from elsewhere, with another length than there is room for, or in pieces, takes one of its own all the same.
-  Courier(MPI_Comm comm, int tag, const std::vector<int>& to, const std::vector<int>& from,
+  DirectTransport(MPI_Comm comm, int tag, const std::vector<int>& to, const std::vector<int>& from,
           std::size_t piece_bytes = usual_piece_bytes, bool persistent = false);
-  ~Courier() override;
+  ~DirectTransport() override;
 
   void make_room_out(std::size_t i, std::size_t bytes) override { make_room(out_[i], bytes); }
   void make_room_in(std::size_t i, std::size_t bytes) override { make_room(in_[i], bytes); }
@@ -117,7 +117,7 @@ class Courier final : public Carrier {
   std::vector<int> pending_;        // the requests under way
 };
 
-// Parcels by a relay (halo/relay.hpp): few messages between nodes. Every message begins with the bytes of each of its parcels,
+// Packets by a node-aware schedule (halo/node_aware.hpp): few messages between nodes. Every message begins with the bytes of each of its packets,
 // so that those who pass them on need not know how much travels.
 
 // The partners of a rank in messages that are in flight together, and what usually goes to each.
@@ -134,13 +134,13 @@ class NodeKnowledge {
   // each other stand for a node; 0: nodes as MPI tells them.
   NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges, int ranks_per_node = 0);
 
-  // Whether a relay of the first set has anything to do on any rank: several ranks on a node that has partners elsewhere.
+  // Whether node-aware sending of the first set has anything to do on any rank: several ranks on a node that has partners elsewhere.
   [[nodiscard]] bool is_of_use() const { return is_of_use_; }
   [[nodiscard]] const std::vector<NodeTraffic>& traffic() const { return traffic_; }  // of each set
   [[nodiscard]] Index node() const { return traffic_.front().members.front(); }
   [[nodiscard]] bool is_here(Index rank) const;
   // Collective: what the other nodes tell of themselves.
-  [[nodiscard]] std::vector<NodeOffice> hear(RelayKind kind) const;
+  [[nodiscard]] std::vector<NodeLeaders> hear(NodeAwareKind kind) const;
 
  private:
   MPI_Comm comm_;
@@ -150,12 +150,12 @@ class NodeKnowledge {
   bool is_of_use_ = false;
 };
 
-class RelayCarrier final : public Carrier {
+class NodeAwareTransport final : public Transport {
  public:
   // to, from: the partners. most_bytes: of each slot where the ranks that pass it on know what it can have; empty: nobody does.
   // Uses a tag for each step, from `tag` on.
-  RelayCarrier(MPI_Comm comm, int tag, Relay relay, const std::vector<int>& to, const std::vector<int>& from,
-               std::vector<std::size_t> most_bytes, std::size_t piece_bytes = Courier::usual_piece_bytes);
+  NodeAwareTransport(MPI_Comm comm, int tag, NodeAwareSchedule part, const std::vector<int>& to, const std::vector<int>& from,
+               std::vector<std::size_t> most_bytes, std::size_t piece_bytes = DirectTransport::usual_piece_bytes);
 
   void make_room_out(std::size_t i, std::size_t bytes) override;
   void make_room_in(std::size_t i, std::size_t bytes) override;
