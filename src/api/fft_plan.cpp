@@ -85,12 +85,12 @@ void FftPlan::choose() {
   agreement.attempt([&] { known = &known_machine(); });
   agreement.reach(comm_.get());
   FftChoice choice = choose_fft(comm_.get(), request_, local_library(), known->machine, known->source, request_.is_tried());
-  way_ = choice.way;
+  variant_ = choice.variant;
   why_ = std::move(choice.why);
 }
 
 void FftPlan::lay_out() {
-  const Decomposition d{request_.n, request_.is_real, way_.grid};
+  const Decomposition d{request_.n, request_.is_real, variant_.grid};
   const auto rank = static_cast<std::size_t>(comm_.rank());
   const std::size_t real_bytes = request_.is_double ? sizeof(double) : sizeof(float);
   in_.box = bricks_.in ? (*bricks_.in)[rank] : own_field_box(d, comm_.rank());
@@ -131,7 +131,7 @@ void FftPlan::prepare() {
   Agreement agreement;
   agreement.attempt([&] {
     try {
-      engine_ = std::make_unique<FftBatch>(comm_.get(), request_, way_, bricks_, local_library());
+      engine_ = std::make_unique<FftBatch>(comm_.get(), request_, variant_, bricks_, local_library());
     } catch (const FftUnavailable& error) {
       throw Failure(RANKWISE_ERROR_UNSUPPORTED, error.what());
     } catch (const std::bad_alloc&) {
@@ -245,10 +245,10 @@ std::string FftPlan::explain() const {
   std::string text = "3-D FFT of " + std::to_string(n[0]) + "x" + std::to_string(n[1]) + "x" + std::to_string(n[2]) +
                      (request_.is_real ? " reals" : " complex values") + (request_.is_double ? ", double" : ", single") +
                      " precision, " + std::to_string(request_.batch) + (request_.batch == 1 ? " field\n" : " fields\n");
-  text += "grid " + words(way_.grid) + (way_.grid[1] == 1 ? " (slabs)" : " (pencils)") + ", transposes by " +
-          to_string(way_.method) + (way_.chunks > 1 ? " in " + std::to_string(way_.chunks) + " slices" : "") +
-          (way_.together > 1 ? ", " + std::to_string(way_.together) + " fields together" : "") +
-          (way_.in_flight > 1 ? ", one group exchanged while the next is transformed" : "") + ": " + why_ + "\n";
+  text += "grid " + words(variant_.grid) + (variant_.grid[1] == 1 ? " (slabs)" : " (pencils)") + ", transposes by " +
+          to_string(variant_.method) + (variant_.chunks > 1 ? " in " + std::to_string(variant_.chunks) + " slices" : "") +
+          (variant_.together > 1 ? ", " + std::to_string(variant_.together) + " fields together" : "") +
+          (variant_.in_flight > 1 ? ", one group exchanged while the next is transformed" : "") + ": " + why_ + "\n";
   text += "local FFTs by " + local_library().version() + "\n";
   for (const auto& [side, is_own, name] : {std::tuple{&in_, !bricks_.in, "in"}, {&out_, !bricks_.out, "out"}}) {
     text += std::string(name) + ": " + words(side->box) + (is_own ? "" : ", redistributed") + "\n";

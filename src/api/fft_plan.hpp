@@ -63,7 +63,7 @@ class FftPlan {
   int ranks_ = 1;
   FftRequest request_;
   FftBricks bricks_;
-  FftWay way_;
+  FftVariant variant_;
   std::string why_;
   Side in_, out_;
   std::unique_ptr<FftBatch> engine_;  // from the first transform, or the trials, on

@@ -72,7 +72,7 @@ HaloBoxes::HaloBoxes(MPI_Comm cart, int nfields, const rankwise_field* fields, c
   });
   made.reach(comm_.get());
   prove(halo_);
-  make_ways();
+  make_variants();
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }
 
@@ -242,7 +242,7 @@ std::uint64_t HaloBoxes::take(const Fields& fields, const int active[]) {
 }
 
 bool HaloBoxes::advance(bool wait) {
-  if (!is_back_) return ways_[now_]->advance(wait);
+  if (!is_back_) return variants_[now_]->advance(wait);
   if (wait) back_->wait();
   const bool done = wait || back_->test();
   if (done) is_back_ = false;
@@ -267,7 +267,7 @@ std::string HaloBoxes::explain() const {
   }
   const auto number = [](std::size_t n) { return std::to_string(n); };
   return "halo on a grid of " + words(spec_.grid) + ", " + number(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
-         (spec_.corners ? ", with edges and corners" : ", faces") + ": " + halo_algorithm_name(ways_[now_]->algorithm()) +
+         (spec_.corners ? ", with edges and corners" : ", faces") + ": " + halo_algorithm_name(variants_[now_]->algorithm()) +
          "; " + why_ + trial_words() + "\nrank " + std::to_string(comm_.rank()) +
          (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " + number(messages) +
          " messages with " + number(bytes) + " B in " + number(current().stages.size()) + " steps for a halo of " +

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "api/halo_plan.hpp"
-#include "api/halo_way.hpp"
+#include "api/halo_variant.hpp"
 #include "api/options.hpp"
 
 namespace rankwise::api {
@@ -17,7 +17,7 @@ class HaloBoxes : public HaloPlan {
  private:
   std::uint64_t take(const Fields& fields, const int active[]) override;
   void begin(std::uint64_t active) override {
-    ways_[now_]->start(data_, active);
+    variants_[now_]->start(data_, active);
     is_back_ = false;
   }
   void begin_back(std::uint64_t active, const Reduction& reduction) override {
@@ -27,12 +27,12 @@ class HaloBoxes : public HaloPlan {
   bool advance(bool wait) override;
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return spec_.fields[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
-  void use(std::size_t way) override { now_ = way; }
-  void settle(std::size_t way, bool few) override;
+  void use(std::size_t variant) override { now_ = variant; }
+  void settle(std::size_t variant, bool few) override;
   [[nodiscard]] std::string pairs() const override;
   [[nodiscard]] std::string header() const override;
   void free() override {
-    ways_.clear();
+    variants_.clear();
     back_.reset();
     comm_.free();
   }
@@ -48,9 +48,9 @@ class HaloBoxes : public HaloPlan {
   // Both ends of every message mean the same bytes.
   void prove(const Halo& halo) const;
   // Collective.
-  void make_ways();
-  void keep(std::size_t way);
-  [[nodiscard]] const Halo& current() const { return ways_[now_]->halo(); }
+  void make_variants();
+  void keep(std::size_t variant);
+  [[nodiscard]] const Halo& current() const { return variants_[now_]->halo(); }
 
   Communicator comm_;
   HaloSpec spec_;
@@ -58,7 +58,7 @@ class HaloBoxes : public HaloPlan {
   std::string why_;
   Halo halo_;                     // direct, for the way back
   std::vector<std::byte*> data_;  // of each field, now
-  std::vector<std::unique_ptr<BoxWay>> ways_;
+  std::vector<std::unique_ptr<HaloVariant>> variants_;
   std::size_t now_ = 0;
   std::optional<HaloExchange> back_;
   bool is_back_ = false;

@@ -47,7 +47,7 @@ HaloLists::HaloLists(MPI_Comm comm, int nsend, const int dest[], const int skey[
   take_self(from_, from_self_);
   const PartnerLists edges = partner_lists({});
   const auto& [to, from, bytes] = edges;
-  ways_.push_back(make_way(RANKWISE_HALO_DIRECT, nullptr, edges));
+  variants_.push_back(make_variant(RANKWISE_HALO_DIRECT, nullptr, edges));
   long_out_.emplace(comm_.get(), long_tag, to, std::vector<int>{});
   long_in_.emplace(comm_.get(), long_tag, std::vector<int>{}, from);
   back_.emplace(comm_.get(), list_back_tag, from, to);

@@ -66,24 +66,24 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return fields_[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
   [[nodiscard]] std::string pairs() const override;
-  void use(std::size_t way) override { now_ = way; }
-  void settle(std::size_t way, bool few) override;
+  void use(std::size_t variant) override { now_ = variant; }
+  void settle(std::size_t variant, bool few) override;
   // After algorithm(auto): makes the ways that may be the fastest for the bytes of this exchange.
   void prepare(std::uint64_t active) override;
   void free() override {
-    ways_.clear();
+    variants_.clear();
     comm_.free();
   }
 
-  struct Way {
+  struct Variant {
     int algorithm = RANKWISE_HALO_DIRECT;
     std::unique_ptr<Transport> transport;
   };
   // Collective for all but direct and persistent.
-  [[nodiscard]] Way make_way(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const;
+  [[nodiscard]] Variant make_variant(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const;
   // The ranks on the edges; bytes: what usually goes to each.
   [[nodiscard]] PartnerLists partner_lists(const std::vector<Index>& bytes) const;
-  [[nodiscard]] Transport& usual() const { return *ways_[now_].transport; }
+  [[nodiscard]] Transport& usual() const { return *variants_[now_].transport; }
 
   // Of this rank's edges of one direction, as the caller names them.
   static std::vector<Edge> read(int count, const int rank[], const int key[], int ranks, const char* what);
@@ -139,7 +139,7 @@ class HaloLists : public HaloPlan {
   bool varies_ = false;
   bool listed_ = false;  // lists was called
 
-  std::vector<Way> ways_;
+  std::vector<Variant> variants_;
   std::size_t now_ = 0;
   bool is_open_ = false;  // auto was asked for, and nothing has been exchanged since
   std::string why_;

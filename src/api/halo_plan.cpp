@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "api/environment.hpp"
-#include "api/halo_way.hpp"
+#include "api/halo_variant.hpp"
 
 namespace rankwise::api {
 
@@ -196,7 +196,7 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
   state_ = State::under_way;
 }
 
-bool HaloPlan::try_ways(std::vector<int> algorithms, int exchanges) {
+bool HaloPlan::try_variants(std::vector<int> algorithms, int exchanges) {
   trial_.emplace(algorithms.size(), static_cast<std::size_t>(exchanges));
   tried_ = std::move(algorithms);
   if (trial_->is_over()) trial_.reset();

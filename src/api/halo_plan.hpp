@@ -87,7 +87,7 @@ class HaloPlan {
   // The trial is over: this way is kept. few: whether exchanges are so short that freeing the others would be felt.
   virtual void settle(std::size_t, bool) {}
   // Tries the ways of these algorithms in the first of so many exchanges to come. False where these are too few.
-  bool try_ways(std::vector<int> algorithms, int exchanges);
+  bool try_variants(std::vector<int> algorithms, int exchanges);
   void forget_trial() { trial_.reset(); }
   // What is to be tried, or what was found.
   [[nodiscard]] std::string trial_words() const;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/halo_way.hpp"
+#include "api/halo_variant.hpp"
 #include "api/handles.hpp"
 #include "schedule/algorithms.hpp"
 

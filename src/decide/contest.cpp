@@ -206,7 +206,7 @@ bool at_once(const Ranked& ranked) { return !is_blocking(ranked.candidate.mode);
 
 // How two candidates differ in a way that makes the first quicker (of a gain) or slower, whatever is sent; empty where they
 // do not.
-std::string other_way(const Ranked& best, const Ranked& rival, bool gains) {
+std::string other_variant(const Ranked& best, const Ranked& rival, bool gains) {
   const Ranked& less = gains ? best : rival;
   const Ranked& more = gains ? rival : best;
   if (at_once(less) && !at_once(more)) {
@@ -225,7 +225,7 @@ std::string of_messages(const Ranked& best, const Ranked& rival, double saved_s)
     return counted(best.messages, "message") + " a rank instead of " + std::to_string(rival.messages) +
            (best.messages == 1 ? " takes" : " take");
   }
-  const std::string how = other_way(best, rival, gains);
+  const std::string how = other_variant(best, rival, gains);
   return how.empty() ? "the way that its messages go takes" : "messages " + how + " take";
 }
 
@@ -239,7 +239,7 @@ std::string of_bytes(const Ranked& best, const Ranked& rival, double saved_s) {
   if (best.messages != rival.messages && (best.messages < rival.messages) == gains) {
     return what + " in " + counted(best.messages, "message") + " instead of " + std::to_string(rival.messages) + " take";
   }
-  const std::string how = other_way(best, rival, gains);
+  const std::string how = other_variant(best, rival, gains);
   return how.empty() ? what + " by another way take" : what + " " + how + " take";
 }
 
@@ -262,8 +262,8 @@ std::string decisive_term(const Ranked& best, const Ranked& rival) {
 std::string shared_part(const Ranked& ranked) {
   constexpr double large = 0.3;
   if (ranked.busiest.held_s <= 0 || ranked.busiest.held_s < large * ranked.time_s) return "";
-  static constexpr std::array resources{"a socket's memory", "the link between sockets", "a node's memory",
-                                        "a node's NIC, sending", "a node's NIC, receiving", "a node's NIC, both ways"};
+  static constexpr std::array resources{"a socket's memory",     "the link between sockets", "a node's memory",
+                                        "a node's NIC, sending", "a node's NIC, receiving",  "a node's NIC, both ways"};
   const std::string what =
       ranked.busiest.resource < resources.size() ? resources[ranked.busiest.resource] : "the links between switches";
   char share[16];

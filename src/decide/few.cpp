@@ -375,26 +375,26 @@ Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool p
 // What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
 // all axes. blocks: what each axis' messages have for one block of the line.
 Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {
-  std::vector<std::vector<LinkedSchedules>> ways(includes_reduce(spec) ? 2 : 1);  // the import and the way back
+  std::vector<std::vector<LinkedSchedules>> directions(includes_reduce(spec) ? 2 : 1);  // the import and the way back
   std::size_t ranks = 0;
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
     const ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
                             Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
     const Few few(program_of(line));
     Partners partners(few.grid());
-    for (std::size_t way = 0; way < ways.size(); ++way) {
-      const auto make = way == 0 ? make_schedule : make_reduce;
-      ways[way].push_back(linked(few, partners, [&](Index rank) { return make(line, rank); }));
+    for (std::size_t direction = 0; direction < directions.size(); ++direction) {
+      const auto make = direction == 0 ? make_schedule : make_reduce;
+      directions[direction].push_back(linked(few, partners, [&](Index rank) { return make(line, rank); }));
     }
     const auto census = census_of_line(few, partners, spec.grid, axis, layout);
-    for (auto& way : ways) {
-      way.back().census = census;
-      make_part(way.back(), blocks[static_cast<std::size_t>(axis)]);
+    for (auto& direction : directions) {
+      direction.back().census = census;
+      make_part(direction.back(), blocks[static_cast<std::size_t>(axis)]);
     }
     ranks = std::max(ranks, few.ranks().size());
   }
-  std::vector<LinkedSchedules> parts = std::move(ways.front());
-  if (ways.size() > 1) std::move(ways.back().rbegin(), ways.back().rend(), std::back_inserter(parts));
+  std::vector<LinkedSchedules> parts = std::move(directions.front());
+  if (directions.size() > 1) std::move(directions.back().rbegin(), directions.back().rend(), std::back_inserter(parts));
   for (LinkedSchedules& part : parts) part.schedules.resize(ranks);  // shorter lines have nothing for the rest
   return Walk(spec.mode, std::move(parts));
 }

@@ -49,29 +49,29 @@ double by_node_s(const Grid& grid, int axis, double block, const Placement& plac
 }
 
 // Of fields that are transformed together; bytes: of all of them.
-double group_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine) {
-  const Grid grid({way.grid[0], way.grid[1]}, {false, false});
+double group_s(const FftExchanges& variant, double bytes, const Placement& placement, const Machine& machine) {
+  const Grid grid({variant.grid[0], variant.grid[1]}, {false, false});
   const Layout layout(grid, placement);
   double time_s = 0.0;
   for (const int axis : {1, 0}) {
-    const Index ranks = way.grid[static_cast<std::size_t>(axis)];
+    const Index ranks = variant.grid[static_cast<std::size_t>(axis)];
     if (ranks == 1) continue;
-    const auto slices = static_cast<double>(axis == 0 && way.grid[1] == 1 ? way.chunks : 1);
+    const auto slices = static_cast<double>(axis == 0 && variant.grid[1] == 1 ? variant.chunks : 1);
     const double block = bytes / static_cast<double>(ranks) / slices;
-    if (way.method == TransposeMethod::node_aware) {
+    if (variant.method == TransposeMethod::node_aware) {
       time_s += slices * by_node_s(grid, axis, block, placement, machine);
       continue;
     }
-    const Walk walk = walk_of(transpose_program(grid, {axis}, way.method == TransposeMethod::pairwise), layout);
+    const Walk walk = walk_of(transpose_program(grid, {axis}, variant.method == TransposeMethod::pairwise), layout);
     time_s += slices * walk.cost(std::max<Index>(1, static_cast<Index>(block)), machine).time_s();
   }
-  return static_cast<double>(way.passes) * time_s;
+  return static_cast<double>(variant.passes) * time_s;
 }
 
 // Visits (how many, fields) of the groups of a batch.
 template <class Visit>
-void each_size(const FftExchanges& way, Visit visit) {
-  for (const auto& [groups, fields] : fft_groups(way.batch, way.together)) {
+void each_size(const FftExchanges& variant, Visit visit) {
+  for (const auto& [groups, fields] : fft_groups(variant.batch, variant.together)) {
     visit(static_cast<double>(groups), static_cast<double>(fields));
   }
 }
@@ -101,14 +101,14 @@ double fft_hidden(Index groups, Index chunks, Index in_flight) {
   return in_flight > 1 ? all - 1.0 : all * 2.0 / 3.0 * (1.0 - 1.0 / static_cast<double>(chunks));
 }
 
-double fft_s(const FftExchanges& way, double bytes, double local_s, const Placement& placement, const Machine& machine) {
+double fft_s(const FftExchanges& variant, double bytes, double local_s, const Placement& placement, const Machine& machine) {
   double time_s = 0.0;
   double hidden_s = 0.0;
-  each_size(way, [&](double groups, double fields) {
-    const double exchange_s = group_s(way, fields * bytes, placement, machine);
+  each_size(variant, [&](double groups, double fields) {
+    const double exchange_s = group_s(variant, fields * bytes, placement, machine);
     time_s += groups * (fields * local_s + exchange_s);
-    const Index chunks = way.grid[1] == 1 ? way.chunks : 1;
-    const double hidden = fft_hidden(static_cast<Index>(groups), chunks, way.in_flight);
+    const Index chunks = variant.grid[1] == 1 ? variant.chunks : 1;
+    const double hidden = fft_hidden(static_cast<Index>(groups), chunks, variant.in_flight);
     if (placement.nodes() > 1) hidden_s += hidden * std::min(fields * local_s, exchange_s);
   });
   return time_s - hidden_s;
@@ -185,7 +185,7 @@ HaloCost cost_of_steps(const std::vector<NodeTraffic>& steps, const Machine& mac
 }
 
 HaloCost cost_of_node_aware(NodeAwareKind kind, const NodeTraffic& traffic, const std::vector<NodeLeaders>& there,
-                       const Machine& machine) {
+                            const Machine& machine) {
   Numbering numbers(traffic.members);
   for (const NodeLeaders& leaders : there) {
     for (const Index rank : leaders.members) numbers.add(rank, leaders.node);

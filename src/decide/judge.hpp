@@ -39,7 +39,7 @@ struct FftExchanges {
 // The time of a whole batch. bytes: of a field's array of one rank; local_s: of a field's local work, without which it is that of
 // the exchanges. The two, less what slices or turns hide of them; within a node nothing is hidden, for messages are copied by the
 // ranks themselves. Throws std::invalid_argument where the machine lacks a link.
-[[nodiscard]] double fft_s(const FftExchanges& way, double bytes, double local_s, const Placement& placement,
+[[nodiscard]] double fft_s(const FftExchanges& variant, double bytes, double local_s, const Placement& placement,
                            const Machine& machine);
 
 // What a halo takes, as the ranks of one node see it: they stand for all.
@@ -54,7 +54,7 @@ struct HaloCost {
 [[nodiscard]] HaloCost cost_of_steps(const std::vector<NodeTraffic>& steps, const Machine& machine);
 // The same by a node-aware algorithm. there: what the other nodes told.
 [[nodiscard]] HaloCost cost_of_node_aware(NodeAwareKind kind, const NodeTraffic& traffic, const std::vector<NodeLeaders>& there,
-                                     const Machine& machine);
+                                          const Machine& machine);
 
 // Those that may be the fastest, in the order of their times, at most so many: their low ends do not lie above twice the high end
 // of the fastest. Intervals know how far times of links scatter, not what packing and the MPI's own work add to them; a trial is

@@ -28,8 +28,8 @@ StagePartners::StagePartners(const HaloStage& stage) {
   for (const HaloMessage& message : stage.receives) from.push_back(static_cast<int>(message.peer));
 }
 
-std::vector<std::unique_ptr<Transport>> direct_transports(MPI_Comm comm, std::span<const HaloStage> stages, int tag, bool persistent,
-                                               std::size_t piece_bytes) {
+std::vector<std::unique_ptr<Transport>> direct_transports(MPI_Comm comm, std::span<const HaloStage> stages, int tag,
+                                                          bool persistent, std::size_t piece_bytes) {
   std::vector<std::unique_ptr<Transport>> made;
   for (const HaloStage& stage : stages) {
     const StagePartners partners(stage);

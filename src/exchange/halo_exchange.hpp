@@ -70,9 +70,9 @@ struct StagePartners {
 };
 
 // Straight to the partners of each stage, under so many tags from the first on.
-[[nodiscard]] std::vector<std::unique_ptr<Transport>> direct_transports(MPI_Comm comm, std::span<const HaloStage> stages, int tag,
-                                                             bool persistent = false,
-                                                             std::size_t piece_bytes = DirectTransport::usual_piece_bytes);
+[[nodiscard]] std::vector<std::unique_ptr<Transport>> direct_transports(
+    MPI_Comm comm, std::span<const HaloStage> stages, int tag, bool persistent = false,
+    std::size_t piece_bytes = DirectTransport::usual_piece_bytes);
 
 // Halos read straight from the fields of ranks of the same node: no packing, no messages (halo/epochs.hpp says when).
 

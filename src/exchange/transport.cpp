@@ -9,8 +9,8 @@
 
 namespace rankwise {
 
-DirectTransport::DirectTransport(MPI_Comm comm, int tag, const std::vector<int>& to, const std::vector<int>& from, std::size_t piece_bytes,
-                 bool persistent)
+DirectTransport::DirectTransport(MPI_Comm comm, int tag, const std::vector<int>& to, const std::vector<int>& from,
+                                 std::size_t piece_bytes, bool persistent)
     : comm_(comm), tag_(tag), piece_bytes_(piece_bytes), persistent_(persistent), out_(to.size()), in_(from.size()) {
   for (std::size_t i = 0; i < to.size(); ++i) out_[i].peer = to[i];
   for (std::size_t i = 0; i < from.size(); ++i) in_[i].peer = from[i];
@@ -302,8 +302,9 @@ void NodeAwareTransport::Room::grow(std::size_t bytes, std::size_t kept) {
   room = bytes;
 }
 
-NodeAwareTransport::NodeAwareTransport(MPI_Comm comm, int tag, NodeAwareSchedule part, const std::vector<int>& to, const std::vector<int>& from,
-                           std::vector<std::size_t> most_bytes, std::size_t piece_bytes)
+NodeAwareTransport::NodeAwareTransport(MPI_Comm comm, int tag, NodeAwareSchedule part, const std::vector<int>& to,
+                                       const std::vector<int>& from, std::vector<std::size_t> most_bytes,
+                                       std::size_t piece_bytes)
     : comm_(comm),
       piece_bytes_(piece_bytes),
       is_known_(!most_bytes.empty()),

@@ -72,7 +72,7 @@ class DirectTransport final : public Transport {
   // to, from: the partners, each at most once. No memory is taken before `make_room`. persistent: requests are kept; what is
   // sent from elsewhere, with another length than there is room for, or in pieces, takes one of its own all the same.
   DirectTransport(MPI_Comm comm, int tag, const std::vector<int>& to, const std::vector<int>& from,
-          std::size_t piece_bytes = usual_piece_bytes, bool persistent = false);
+                  std::size_t piece_bytes = usual_piece_bytes, bool persistent = false);
   ~DirectTransport() override;
 
   void make_room_out(std::size_t i, std::size_t bytes) override { make_room(out_[i], bytes); }
@@ -155,7 +155,7 @@ class NodeAwareTransport final : public Transport {
   // to, from: the partners. most_bytes: of each slot where the ranks that pass it on know what it can have; empty: nobody does.
   // Uses a tag for each step, from `tag` on.
   NodeAwareTransport(MPI_Comm comm, int tag, NodeAwareSchedule part, const std::vector<int>& to, const std::vector<int>& from,
-               std::vector<std::size_t> most_bytes, std::size_t piece_bytes = DirectTransport::usual_piece_bytes);
+                     std::vector<std::size_t> most_bytes, std::size_t piece_bytes = DirectTransport::usual_piece_bytes);
 
   void make_room_out(std::size_t i, std::size_t bytes) override;
   void make_room_in(std::size_t i, std::size_t bytes) override;

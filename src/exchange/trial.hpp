@@ -14,14 +14,14 @@ namespace rankwise {
 class Trial {
  public:
   // exchanges: that the program will make, about. The trial may cost a hundredth of their time.
-  Trial(std::size_t ways, std::size_t exchanges) : ways_(ways), exchanges_(exchanges) {
-    for (std::size_t i = 0; i < ways; ++i) left_.push_back(i);
-    if (ways < 2 || ways > most_ways(exchanges)) left_.resize(std::min(ways, std::size_t{1}));
+  Trial(std::size_t variants, std::size_t exchanges) : variants_(variants), exchanges_(exchanges) {
+    for (std::size_t i = 0; i < variants; ++i) left_.push_back(i);
+    if (variants < 2 || variants > most_variants(exchanges)) left_.resize(std::min(variants, std::size_t{1}));
     start_round();
   }
 
   // How many ways may be tried where so many exchanges are to come: a first round takes two of each.
-  static constexpr std::size_t most_ways(std::size_t exchanges) { return exchanges / 150; }
+  static constexpr std::size_t most_variants(std::size_t exchanges) { return exchanges / 150; }
 
   [[nodiscard]] bool is_over() const { return left_.size() < 2; }
   // Whether a round is complete: `told` goes to all ranks, and its largest values into `heard`, before the next exchange.
@@ -32,26 +32,26 @@ class Trial {
     return left_[round_ % 2 == 0 ? place : left_.size() - 1 - place];
   }
   void took(double time_s) {
-    Way& way = ways_[now()];
-    way.row_s += time_s;
-    if (taken_ % row() > 0) way.counted_s.push_back(time_s);
+    Variant& variant = variants_[now()];
+    variant.row_s += time_s;
+    if (taken_ % row() > 0) variant.counted_s.push_back(time_s);
     ++taken_;
   }
 
   // Of each way that is left the time of an exchange and of the row; then what the last meeting took, negative.
   [[nodiscard]] std::vector<double> told() const {
     std::vector<double> numbers;
-    for (const std::size_t i : left_) numbers.insert(numbers.end(), {middle(ways_[i].counted_s), ways_[i].row_s});
+    for (const std::size_t i : left_) numbers.insert(numbers.end(), {middle(variants_[i].counted_s), variants_[i].row_s});
     numbers.push_back(-meeting_s_);
     return numbers;
   }
   void heard(const std::vector<double>& largest) {
     for (std::size_t k = 0; k < left_.size(); ++k) {
-      Way& way = ways_[left_[k]];
-      way.rounds_s.push_back(largest[2 * k]);
-      way.rows_s.push_back(largest[2 * k + 1]);
-      way.exchanges += row();
-      way.extra_s = std::max(0.0, largest[2 * k + 1] - static_cast<double>(row()) * largest[2 * k]);
+      Variant& variant = variants_[left_[k]];
+      variant.rounds_s.push_back(largest[2 * k]);
+      variant.rows_s.push_back(largest[2 * k + 1]);
+      variant.exchanges += row();
+      variant.extra_s = std::max(0.0, largest[2 * k + 1] - static_cast<double>(row()) * largest[2 * k]);
     }
     met_s_ += -largest.back();
     const double meeting_s = -largest.back();
@@ -66,27 +66,27 @@ class Trial {
   void met(double time_s) { meeting_s_ = time_s; }
 
   [[nodiscard]] std::size_t best() const {
-    return *std::ranges::min_element(left_, {}, [&](std::size_t i) { return middle(ways_[i].rounds_s); });
+    return *std::ranges::min_element(left_, {}, [&](std::size_t i) { return middle(variants_[i].rounds_s); });
   }
   // Of each way, on its slowest rank.
   [[nodiscard]] std::vector<double> medians() const {
     std::vector<double> all;
-    for (const Way& way : ways_) all.push_back(middle(way.rounds_s));
+    for (const Variant& variant : variants_) all.push_back(middle(variant.rounds_s));
     return all;
   }
   [[nodiscard]] std::size_t exchanges() const {
     std::size_t all = 0;
-    for (const Way& way : ways_) all += way.exchanges;
+    for (const Variant& variant : variants_) all += variant.exchanges;
     return all;
   }
   // What it cost: how much longer its exchanges took than as many by the best way, and the meetings.
   [[nodiscard]] double loss_s() const {
-    const double best_s = middle(ways_[best()].rounds_s);
+    const double best_s = middle(variants_[best()].rounds_s);
     double loss_s = met_s_;
-    for (const Way& way : ways_) {
-      for (std::size_t r = 0; r < way.rows_s.size(); ++r) {
+    for (const Variant& variant : variants_) {
+      for (std::size_t r = 0; r < variant.rows_s.size(); ++r) {
         const double usual_s = static_cast<double>(row(r)) * best_s;
-        loss_s += std::clamp(way.rows_s[r] - usual_s, 0.0, (disturbed - 1.0) * usual_s);
+        loss_s += std::clamp(variant.rows_s[r] - usual_s, 0.0, (disturbed - 1.0) * usual_s);
       }
     }
     return loss_s;
@@ -95,7 +95,7 @@ class Trial {
  private:
   static constexpr std::size_t most_rounds = 7;
   static constexpr double disturbed = 4.0;
-  struct Way {
+  struct Variant {
     std::vector<double> counted_s;  // of this round, on this rank
     double row_s = 0.0;
     std::vector<double> rounds_s;  // of each round, on the slowest rank
@@ -115,17 +115,17 @@ class Trial {
   [[nodiscard]] std::size_t exchanges_of_round() const { return row() * left_.size(); }
   void start_round() {
     taken_ = 0;
-    for (Way& way : ways_) {
-      way.counted_s.clear();
-      way.counted_s.reserve(row());
-      way.row_s = 0.0;
+    for (Variant& variant : variants_) {
+      variant.counted_s.clear();
+      variant.counted_s.reserve(row());
+      variant.row_s = 0.0;
     }
   }
   // A way's time by that of the best, round by round, ascending.
-  [[nodiscard]] std::vector<double> ratios(std::size_t way, std::size_t best) const {
+  [[nodiscard]] std::vector<double> ratios(std::size_t variant, std::size_t best) const {
     std::vector<double> all;
-    for (std::size_t r = 0; r < ways_[way].rounds_s.size(); ++r)
-      all.push_back(ways_[way].rounds_s[r] / ways_[best].rounds_s[r]);
+    for (std::size_t r = 0; r < variants_[variant].rounds_s.size(); ++r)
+      all.push_back(variants_[variant].rounds_s[r] / variants_[best].rounds_s[r]);
     std::ranges::sort(all);
     return all;
   }
@@ -145,18 +145,18 @@ class Trial {
     const std::size_t quickest = best();
     return std::ranges::all_of(left_, [&](std::size_t i) { return ratios(i, quickest)[round_ - 1 - round_ / 4] < 1.03; });
   }
-  [[nodiscard]] double budget_s() const { return 0.01 * static_cast<double>(exchanges_) * middle(ways_[best()].rounds_s); }
+  [[nodiscard]] double budget_s() const { return 0.01 * static_cast<double>(exchanges_) * middle(variants_[best()].rounds_s); }
   [[nodiscard]] double next_loss_s(double meeting_s) const {
-    const double best_s = middle(ways_[best()].rounds_s);
+    const double best_s = middle(variants_[best()].rounds_s);
     double loss_s = meeting_s;
     for (const std::size_t i : left_) {
-      const double slower_s = static_cast<double>(row()) * (middle(ways_[i].rounds_s) - best_s) + ways_[i].extra_s;
+      const double slower_s = static_cast<double>(row()) * (middle(variants_[i].rounds_s) - best_s) + variants_[i].extra_s;
       loss_s += std::min(slower_s, (disturbed - 1.0) * static_cast<double>(row()) * best_s);
     }
     return loss_s;
   }
 
-  std::vector<Way> ways_;
+  std::vector<Variant> variants_;
   std::size_t exchanges_;
   std::vector<std::size_t> left_;
   std::size_t round_ = 0;

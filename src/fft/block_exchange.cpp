@@ -66,19 +66,19 @@ std::size_t PassingMemory::bytes() const {
   return bytes;
 }
 
-BlockExchange::BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives,
-                             std::byte* from, std::byte* into)
+BlockExchange::BlockExchange(MPI_Comm comm, const BlockVariant& variant, const BlocksOfRanks& sends,
+                             const BlocksOfRanks& receives, std::byte* from, std::byte* into)
     : comm_(comm), sends_(sends), receives_(receives), from_(from), into_(into) {
-  if (way.piece_bytes > 0) {
-    straight_ = straight(way.piece_bytes);
-  } else if (way.method == TransposeMethod::alltoall) {
-    lay_out(sends, way.value_bytes, send_counts_, send_offsets_);
-    lay_out(receives, way.value_bytes, recv_counts_, recv_offsets_);
-    MPI_Type_contiguous(static_cast<int>(way.value_bytes), MPI_BYTE, &value_);
+  if (variant.piece_bytes > 0) {
+    straight_ = straight(variant.piece_bytes);
+  } else if (variant.method == TransposeMethod::alltoall) {
+    lay_out(sends, variant.value_bytes, send_counts_, send_offsets_);
+    lay_out(receives, variant.value_bytes, recv_counts_, recv_offsets_);
+    MPI_Type_contiguous(static_cast<int>(variant.value_bytes), MPI_BYTE, &value_);
     MPI_Type_commit(&value_);
   } else {
-    straight_ = straight(Way::usual_piece_bytes);
-    steps_ = way.method == TransposeMethod::pairwise ? pairwise() : by_nodes(way);
+    straight_ = straight(BlockVariant::usual_piece_bytes);
+    steps_ = variant.method == TransposeMethod::pairwise ? pairwise() : by_nodes(variant);
   }
   for (Carried* carried : {&straight_, &steps_}) {
     if (carried->slots.empty()) continue;
@@ -124,8 +124,8 @@ BlockExchange::Carried BlockExchange::pairwise() const {
 }
 
 // Nothing, on all ranks, where it does not serve: one node, or one rank on each, or a message that MPI cannot count.
-BlockExchange::Carried BlockExchange::by_nodes(const Way& way) const {
-  if (way.memory == nullptr) throw std::logic_error("node-aware exchanges need memory to share");
+BlockExchange::Carried BlockExchange::by_nodes(const BlockVariant& variant) const {
+  if (variant.memory == nullptr) throw std::logic_error("node-aware exchanges need memory to share");
   const int rank = rank_of(comm_);
   PartnerLists partners;
   for (std::size_t peer = 0; peer < sends_.sizes.size(); ++peer) {
@@ -136,7 +136,7 @@ BlockExchange::Carried BlockExchange::by_nodes(const Way& way) const {
     partners.to.push_back(number);
     partners.bytes_out.push_back(static_cast<Index>(sends_.sizes[peer]));
   }
-  const NodeKnowledge nodes(comm_, {partners}, way.ranks_per_node);
+  const NodeKnowledge nodes(comm_, {partners}, variant.ranks_per_node);
   if (!nodes.is_of_use()) return {};
   const NodeTraffic& traffic = nodes.traffic().front();
   NodeAwareSchedule part = node_aware_schedule(NodeAwareKind::three_step, rank, traffic, nodes.hear(NodeAwareKind::three_step));
@@ -149,7 +149,7 @@ BlockExchange::Carried BlockExchange::by_nodes(const Way& way) const {
   for (const auto& [source, dest] : part.slots) {
     if (source != rank && dest != rank) passing += bytes_of.at({source, dest});
   }
-  std::byte* passed = way.memory->room(passing);
+  std::byte* passed = variant.memory->room(passing);
   const auto add = [&](std::byte* data, const BlocksOfRanks& blocks, Index peer) {
     const auto i = static_cast<std::size_t>(peer);
     carried.slots.push_back({data + blocks.offsets[i], blocks.sizes[i]});

@@ -35,7 +35,7 @@ class PassingMemory {
 };
 
 // How the blocks of a transpose travel.
-struct Way {
+struct BlockVariant {
   // MPI counts in int: longer blocks travel in pieces.
   static constexpr std::size_t usual_piece_bytes = std::size_t{1} << 30;
   TransposeMethod method = TransposeMethod::alltoall;
@@ -61,11 +61,11 @@ class BlockExchange final : public Transfer {
  public:
   // Collective. Sizes are in bytes, one a rank of comm, multiples of value_bytes; what is sent is expected with the same length.
   // Buffers and communicator must outlive the exchange.
-  BlockExchange(MPI_Comm comm, const Way& way, const BlocksOfRanks& sends, const BlocksOfRanks& receives, std::byte* from,
-                std::byte* into);
-  BlockExchange(MPI_Comm comm, const Way& way, const std::vector<std::size_t>& send_bytes,
+  BlockExchange(MPI_Comm comm, const BlockVariant& variant, const BlocksOfRanks& sends, const BlocksOfRanks& receives,
+                std::byte* from, std::byte* into);
+  BlockExchange(MPI_Comm comm, const BlockVariant& variant, const std::vector<std::size_t>& send_bytes,
                 const std::vector<std::size_t>& recv_bytes, std::byte* from, std::byte* into)
-      : BlockExchange(comm, way, BlocksOfRanks::in_a_row(send_bytes), BlocksOfRanks::in_a_row(recv_bytes), from, into) {}
+      : BlockExchange(comm, variant, BlocksOfRanks::in_a_row(send_bytes), BlocksOfRanks::in_a_row(recv_bytes), from, into) {}
   ~BlockExchange() override;
   BlockExchange(const BlockExchange&) = delete;
   BlockExchange& operator=(const BlockExchange&) = delete;
@@ -85,7 +85,7 @@ class BlockExchange final : public Transfer {
   };
   [[nodiscard]] Carried straight(std::size_t piece_bytes) const;
   [[nodiscard]] Carried pairwise() const;
-  [[nodiscard]] Carried by_nodes(const Way& way) const;
+  [[nodiscard]] Carried by_nodes(const BlockVariant& variant) const;
 
   MPI_Comm comm_;
   BlocksOfRanks sends_, receives_;

@@ -53,7 +53,7 @@ double field_bytes_of(const FftQuestion& question, Index ranks) {
 
 // All ways that the question leaves open, in the order in which equals are preferred: the most slabs, the fewest fields
 // together.
-std::vector<FftWay> ways_of(const FftQuestion& question, const Placement& placement) {
+std::vector<FftVariant> variants_of(const FftQuestion& question, const Placement& placement) {
   const Index ranks = placement.ranks();
   const Decomposition whole{question.n, question.is_real, {1, 1}};
   std::vector<std::array<Index, 2>> grids{question.grid};
@@ -66,7 +66,7 @@ std::vector<FftWay> ways_of(const FftQuestion& question, const Placement& placem
   const double field_bytes = field_bytes_of(question, ranks);
   std::vector<Index> together = fft_together(ranks, question.batch, field_bytes);
   if (question.together != 0 && ranks > 1) together = {std::min(question.together, question.batch)};
-  std::vector<FftWay> ways;
+  std::vector<FftVariant> variants;
   for (const auto& grid : grids) {
     for (const TransposeMethod method : methods) {
       for (const Index fields : together) {
@@ -83,12 +83,12 @@ std::vector<FftWay> ways_of(const FftQuestion& question, const Placement& placem
           std::vector<Index> slices{1};
           if (grid[1] == 1 && ranks > 1 && placement.nodes() > 1 && in_flight == 1) slices.push_back(usual_chunks);
           if (question.chunks != 0) slices = {question.chunks};
-          for (const Index chunks : slices) ways.push_back({grid, method, chunks, fields, in_flight});
+          for (const Index chunks : slices) variants.push_back({grid, method, chunks, fields, in_flight});
         }
       }
     }
   }
-  return ways;
+  return variants;
 }
 
 // Those that take the least time by the judge first.
@@ -100,34 +100,36 @@ std::vector<FftCandidate> candidates_of(const FftQuestion& question, const Place
   const double local_s = 5.0 * points * std::log2(points + 1.0) / ranks / guessed_flop_per_s;
   const Index passes = question.order == Order::natural ? 2 : 1;
   std::vector<FftCandidate> candidates;
-  for (const FftWay& way : ways_of(question, placement)) {
-    const FftExchanges exchanges{way.grid, way.method, way.chunks, question.batch, way.together, way.in_flight, passes};
-    candidates.push_back({way, fft_s(exchanges, bytes, local_s, placement, machine)});
+  for (const FftVariant& variant : variants_of(question, placement)) {
+    const FftExchanges exchanges{variant.grid,     variant.method,    variant.chunks, question.batch,
+                                 variant.together, variant.in_flight, passes};
+    candidates.push_back({variant, fft_s(exchanges, bytes, local_s, placement, machine)});
   }
   std::ranges::stable_sort(candidates, {}, &FftCandidate::predicted_s);
   return candidates;
 }
 
-constexpr std::size_t way_width = 6;
-using WayNumbers = std::array<std::int64_t, way_width>;
-WayNumbers numbers_of(const FftWay& way) {
-  return {way.grid[0], way.grid[1], static_cast<std::int64_t>(way.method), way.chunks, way.together, way.in_flight};
+constexpr std::size_t variant_width = 6;
+using VariantNumbers = std::array<std::int64_t, variant_width>;
+VariantNumbers numbers_of(const FftVariant& variant) {
+  return {variant.grid[0], variant.grid[1],  static_cast<std::int64_t>(variant.method),
+          variant.chunks,  variant.together, variant.in_flight};
 }
-FftWay way_of(const WayNumbers& numbers) {
+FftVariant variant_of(const VariantNumbers& numbers) {
   const auto& [p1, p2, method, chunks, together, in_flight] = numbers;
   return {{p1, p2}, static_cast<TransposeMethod>(method), chunks, together, in_flight};
 }
-bool is_possible(const WayNumbers& numbers, Index ranks, Index batch) {
+bool is_possible(const VariantNumbers& numbers, Index ranks, Index batch) {
   const auto& [p1, p2, method, chunks, together, in_flight] = numbers;
   return p1 >= 1 && p2 >= 1 && p1 <= ranks && p1 * p2 == ranks && method >= 0 && method <= 2 && chunks >= 1 && chunks <= 1024 &&
          together >= 1 && together <= batch && in_flight >= 1 && in_flight <= 2;
 }
 
 // A candidate in so many numbers, as ranks hear of it and files keep it; not tried: 0.
-constexpr std::size_t candidate_width = way_width + 2;
+constexpr std::size_t candidate_width = variant_width + 2;
 void write(std::ostringstream& text, const FftCandidate& candidate) {
   text.precision(std::numeric_limits<double>::max_digits10);
-  for (const std::int64_t number : numbers_of(candidate.way)) text << number << ' ';
+  for (const std::int64_t number : numbers_of(candidate.variant)) text << number << ' ';
   text << candidate.predicted_s << ' ' << candidate.tried_s.value_or(0.0) << '\t';
 }
 std::vector<FftCandidate> read_candidates(const std::string& line, Index ranks, Index batch) {
@@ -135,12 +137,12 @@ std::vector<FftCandidate> read_candidates(const std::string& line, Index ranks, 
   std::vector<FftCandidate> candidates;
   for (std::string part; std::getline(text, part, '\t');) {
     std::istringstream of_part(part);
-    WayNumbers numbers{};
+    VariantNumbers numbers{};
     FftCandidate candidate;
     double tried_s = 0.0;
     for (std::int64_t& number : numbers) of_part >> number;
     if (!(of_part >> candidate.predicted_s >> tried_s) || !is_possible(numbers, ranks, batch)) return {};
-    candidate.way = way_of(numbers);
+    candidate.variant = variant_of(numbers);
     if (tried_s > 0.0) candidate.tried_s = tried_s;
     candidates.push_back(candidate);
   }
@@ -218,7 +220,7 @@ void keep_trials(const std::string& key, const FftCandidate& chosen, const std::
   kept << key << '\t';
   write(kept, chosen);
   for (const FftCandidate& candidate : candidates) {
-    if (candidate.tried_s && candidate.way != chosen.way) write(kept, candidate);
+    if (candidate.tried_s && candidate.variant != chosen.variant) write(kept, candidate);
   }
   kept << '\n';
   replace_file(path, kept.str());
@@ -228,7 +230,7 @@ std::string times_of(const std::vector<FftCandidate>& candidates) {
   std::string text;
   for (const FftCandidate& candidate : candidates) {
     if (!candidate.tried_s) continue;
-    text += (text.empty() ? " " : "; ") + to_string(candidate.way) + " " + milliseconds(*candidate.tried_s);
+    text += (text.empty() ? " " : "; ") + to_string(candidate.variant) + " " + milliseconds(*candidate.tried_s);
   }
   return text;
 }
@@ -239,13 +241,14 @@ std::vector<FftCandidate> few_of(const std::vector<FftCandidate>& candidates) {
   std::vector<FftCandidate> few;
   const auto take = [&](auto is_wanted) {
     for (const FftCandidate& candidate : candidates) {
-      const bool is_in = std::ranges::find(few, candidate.way, &FftCandidate::way) != few.end();
+      const bool is_in = std::ranges::find(few, candidate.variant, &FftCandidate::variant) != few.end();
       if (few.size() < most_tried && !is_in && is_wanted(candidate)) few.push_back(candidate);
     }
   };
   take([&](const FftCandidate& candidate) {
     return gain * candidate.predicted_s <= candidates.front().predicted_s &&
-           std::ranges::none_of(few, [&](const FftCandidate& one) { return one.way.together == candidate.way.together; });
+           std::ranges::none_of(few,
+                                [&](const FftCandidate& one) { return one.variant.together == candidate.variant.together; });
   });
   take([](const FftCandidate&) { return true; });
   return few;
@@ -258,7 +261,7 @@ class TrialMemory {
       : stride_(0),
         line_(question.is_real && question.in_place ? 2 * Decomposition{question.n, true}.complex_points() : question.n[2]) {
     for (const FftCandidate& candidate : candidates) {
-      const Decomposition d{question.n, question.is_real, candidate.way.grid};
+      const Decomposition d{question.n, question.is_real, candidate.variant.grid};
       stride_ = std::max(stride_, static_cast<std::size_t>(d.local_values(rank_of(comm))) * (question.is_double ? 16 : 8));
     }
     const std::size_t bytes = stride_ * static_cast<std::size_t>(question.batch);
@@ -279,7 +282,7 @@ class TrialMemory {
 
 void note_times(std::vector<FftCandidate>& candidates, const std::vector<FftCandidate>& tried) {
   for (const FftCandidate& one : tried) {
-    const auto same = std::ranges::find(candidates, one.way, &FftCandidate::way);
+    const auto same = std::ranges::find(candidates, one.variant, &FftCandidate::variant);
     if (same != candidates.end()) same->tried_s = one.tried_s;
   }
 }
@@ -297,7 +300,7 @@ double try_them(MPI_Comm comm, const FftQuestion& question, const FftLibrary& li
   std::vector<Trial> trials;
   for (FftCandidate& candidate : candidates) {
     try {
-      trials.push_back({&candidate, std::make_unique<FftBatch>(comm, question, candidate.way, FftBricks{}, library)});
+      trials.push_back({&candidate, std::make_unique<FftBatch>(comm, question, candidate.variant, FftBricks{}, library)});
     } catch (const MpiError&) {
       throw;
     } catch (const std::exception&) {  // alike on all ranks
@@ -337,14 +340,14 @@ FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrar
   const Placement placement = placement_of(comm);
   FftChoice choice{{}, "nothing to choose", agreed_candidates(comm, question, placement, machine)};
   std::vector<FftCandidate>& candidates = choice.candidates;
-  choice.way = candidates.front().way;
+  choice.variant = candidates.front().variant;
   if (candidates.size() == 1) return choice;
   std::string key;
   if (with_trials) {
     key = key_of(question, library, placement);
     const std::vector<FftCandidate> kept = kept_trials(comm, key, placement.ranks(), question.batch);
     if (!kept.empty()) {
-      choice.way = kept.front().way;
+      choice.variant = kept.front().variant;
       choice.is_kept = true;
       choice.why = "kept from trials before, least times:" + times_of(kept);
       note_times(candidates, kept);
@@ -355,7 +358,7 @@ FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrar
   choice.why = "by " + source + ", local work guessed:";
   for (const FftCandidate& candidate : few) {
     choice.why +=
-        (&candidate == &few.front() ? " " : "; ") + to_string(candidate.way) + " " + milliseconds(candidate.predicted_s);
+        (&candidate == &few.front() ? " " : "; ") + to_string(candidate.variant) + " " + milliseconds(candidate.predicted_s);
   }
   if (!with_trials) return choice;
   const double spent_s = try_them(comm, question, library, few);
@@ -365,7 +368,7 @@ FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrar
     if (candidate.tried_s && (chosen == nullptr || *candidate.tried_s < gain * *chosen->tried_s)) chosen = &candidate;
   }
   if (chosen == nullptr) return choice;  // what is in the way of all is told when the plan makes its own
-  choice.way = chosen->way;
+  choice.variant = chosen->variant;
   choice.why += "; tried for " + milliseconds(spent_s) + ", least times:" + times_of(few);
   if (rank_of(comm) == 0) keep_trials(key, *chosen, few);
   return choice;

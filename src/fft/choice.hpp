@@ -11,13 +11,13 @@
 namespace rankwise {
 
 struct FftCandidate {
-  FftWay way;
+  FftVariant variant;
   double predicted_s = 0.0;            // of the whole batch by the judge, with a guess of the local work
   std::optional<double> tried_s = {};  // the least time of its trials; nothing: it was not tried
 };
 
 struct FftChoice {
-  FftWay way;
+  FftVariant variant;
   std::string why;
   std::vector<FftCandidate> candidates;  // in the judge's order
   bool is_kept = false;                  // from trials before

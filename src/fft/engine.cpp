@@ -12,11 +12,11 @@ Box own_field_box(const Decomposition& decomposition, Index rank) {
   return box;
 }
 
-std::string to_string(const FftWay& way) {
-  std::string text = std::to_string(way.grid[0]) + "x" + std::to_string(way.grid[1]) + " " + to_string(way.method);
-  if (way.chunks > 1) text += " in " + std::to_string(way.chunks) + " slices";
-  if (way.together > 1) text += ", " + std::to_string(way.together) + " fields together";
-  if (way.in_flight > 1) text += ", " + std::to_string(way.in_flight) + " by turns";
+std::string to_string(const FftVariant& variant) {
+  std::string text = std::to_string(variant.grid[0]) + "x" + std::to_string(variant.grid[1]) + " " + to_string(variant.method);
+  if (variant.chunks > 1) text += " in " + std::to_string(variant.chunks) + " slices";
+  if (variant.together > 1) text += ", " + std::to_string(variant.together) + " fields together";
+  if (variant.in_flight > 1) text += ", " + std::to_string(variant.in_flight) + " by turns";
   return text;
 }
 
@@ -90,20 +90,20 @@ class Engine final : public FftEngine {
 
 }  // namespace
 
-FftBatch::FftBatch(MPI_Comm comm, const FftQuestion& question, const FftWay& way, const FftBricks& bricks,
+FftBatch::FftBatch(MPI_Comm comm, const FftQuestion& question, const FftVariant& variant, const FftBricks& bricks,
                    const FftLibrary& library)
-    : batch_(question.batch), together_(std::min(way.together, question.batch)) {
-  const FftSpec spec{.decomposition = {question.n, question.is_real, way.grid},
+    : batch_(question.batch), together_(std::min(variant.together, question.batch)) {
+  const FftSpec spec{.decomposition = {question.n, question.is_real, variant.grid},
                      .order = question.order,
-                     .method = way.method,
+                     .method = variant.method,
                      .planning = question.planning,
                      .may_idle = true,
-                     .chunks = way.chunks,
+                     .chunks = variant.chunks,
                      .fields = together_,
                      .last_fields = batch_ % together_,
-                     .by_turns = way.in_flight > 1,
+                     .by_turns = variant.in_flight > 1,
                      .knowledge = knowledge_file(question.is_double ? "wisdom-double" : "wisdom-single")};
-  for (Index i = 0; i < std::min(way.in_flight, (batch_ + together_ - 1) / together_); ++i) {
+  for (Index i = 0; i < std::min(variant.in_flight, (batch_ + together_ - 1) / together_); ++i) {
     if (question.is_double) {
       engines_.push_back(std::make_unique<Engine<double>>(comm, spec, bricks, library));
     } else {

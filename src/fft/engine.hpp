@@ -28,15 +28,15 @@ struct FftQuestion {
 };
 
 // A way to carry it out.
-struct FftWay {
+struct FftVariant {
   std::array<Index, 2> grid{1, 1};
   TransposeMethod method = TransposeMethod::alltoall;
   Index chunks = 1;
   Index together = 1;   // fields whose blocks travel as one message
   Index in_flight = 1;  // 2: while one group of them is exchanged, the next one is transformed
-  bool operator==(const FftWay&) const = default;
+  bool operator==(const FftVariant&) const = default;
 };
-[[nodiscard]] std::string to_string(const FftWay& way);
+[[nodiscard]] std::string to_string(const FftVariant& variant);
 
 // The boxes that a caller brings, of all ranks; nothing: the transform's own.
 struct FftBricks {
@@ -69,7 +69,8 @@ class FftBatch {
  public:
   // Collective; alike on all ranks it throws std::invalid_argument, FftUnavailable or std::bad_alloc, but for a lack of memory
   // for redistributions, which is thrown where it is.
-  FftBatch(MPI_Comm comm, const FftQuestion& question, const FftWay& way, const FftBricks& bricks, const FftLibrary& library);
+  FftBatch(MPI_Comm comm, const FftQuestion& question, const FftVariant& variant, const FftBricks& bricks,
+           const FftLibrary& library);
 
   // Adds the transform of all fields to stages.
   void add(Stages& stages, Direction direction, const FftMemory& memory);

@@ -110,8 +110,8 @@ Redistribution::Redistribution(MPI_Comm comm, const std::vector<Box>& from, cons
     ++messages_;
     message_bytes_ += sends.sizes[peer];
   }
-  const Way way{.piece_bytes = piece_bytes > 0 ? piece_bytes : Way::usual_piece_bytes};
-  blocks_.emplace(comm, way, sends, blocks_of(receives_), out_.as<std::byte>(), in_.as<std::byte>());
+  const BlockVariant variant{.piece_bytes = piece_bytes > 0 ? piece_bytes : BlockVariant::usual_piece_bytes};
+  blocks_.emplace(comm, variant, sends, blocks_of(receives_), out_.as<std::byte>(), in_.as<std::byte>());
 }
 
 template <class Byte, class Copy>

@@ -234,7 +234,7 @@ class Fft3d {
   // Lines along axis 2 from and to the caller's memory; those of real data may lie apart there.
   void load_lines(const Ends& ends, Index first, Index count, Value* into) const;
   void store_lines(const Value* from, Index first, Index count, const Ends& ends) const;
-  [[nodiscard]] Way way();
+  [[nodiscard]] BlockVariant variant();
 
   FftSpec spec_;
   MPI_Comm comm_;

@@ -180,8 +180,8 @@ void Fft3d<Real>::join(MPI_Comm comm, std::array<Between, 2>& both, const Blocks
   if (&from == &into || is_sliced() || spec_.alone) return;
   auto* const there = from.template as<std::byte>();
   auto* const here = into.template as<std::byte>();
-  forward.blocks = std::make_unique<BlockExchange>(comm, way(), blocks, lines, there, here);
-  backward.blocks = std::make_unique<BlockExchange>(comm, way(), lines, blocks, here, there);
+  forward.blocks = std::make_unique<BlockExchange>(comm, variant(), blocks, lines, there, here);
+  backward.blocks = std::make_unique<BlockExchange>(comm, variant(), lines, blocks, here, there);
 }
 
 // Slices of a slab's exchange: planes of every rank's, straight from its blocks to where they belong.
@@ -199,9 +199,9 @@ void Fft3d<Real>::connect_slices(Exchanges& exchanges, Index fields) {
       lines.add((planes.first + theirs.first) * late1_ * line, theirs.count * late1_ * line, sizeof(Value));
     }
     exchanges.slices[0].push_back(
-        std::make_unique<BlockExchange>(column_, way(), blocks, lines, work_.as<std::byte>(), late_.as<std::byte>()));
+        std::make_unique<BlockExchange>(column_, variant(), blocks, lines, work_.as<std::byte>(), late_.as<std::byte>()));
     exchanges.slices[1].push_back(
-        std::make_unique<BlockExchange>(column_, way(), lines, blocks, late_.as<std::byte>(), work_.as<std::byte>()));
+        std::make_unique<BlockExchange>(column_, variant(), lines, blocks, late_.as<std::byte>(), work_.as<std::byte>()));
   }
 }
 
@@ -217,8 +217,8 @@ Share Fft3d<Real>::chunk_of(Index planes, Index plane, Index chunk) const {
 
 // The first rank has the most of everything, so that its largest blocks say it for all.
 template <typename Real>
-Way Fft3d<Real>::way() {
-  Way way{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node, &passing_};
+BlockVariant Fft3d<Real>::variant() {
+  BlockVariant variant{spec_.method, sizeof(Value), spec_.piece_bytes, spec_.ranks_per_node, &passing_};
   const Decomposition& d = spec_.decomposition;
   constexpr auto most = static_cast<double>(std::numeric_limits<int>::max());
   const Box natural = d.natural(0);
@@ -228,8 +228,8 @@ Way Fft3d<Real>::way() {
   const bool is_counted = spec_.method == TransposeMethod::alltoall
                               ? static_cast<double>(spec_.fields * d.local_values(0)) <= most
                               : std::max(row, column) * static_cast<double>(sizeof(Value)) <= most;
-  if (!is_counted && way.piece_bytes == 0) way.piece_bytes = Way::usual_piece_bytes;
-  return way;
+  if (!is_counted && variant.piece_bytes == 0) variant.piece_bytes = BlockVariant::usual_piece_bytes;
+  return variant;
 }
 
 // The local work of a 3-D transform, stage by stage.
@@ -444,8 +444,7 @@ void Fft3d<Real>::scatter_planes(bool transforms, const Ends& ends, const Betwee
       planes = place;
     }
     for (const auto& piece : pieces) {
-      each_run(piece, field, here,
-               [planes](Value* at, Index place, Index values) { std::copy_n(planes + place, values, at); });
+      each_run(piece, field, here, [planes](Value* at, Index place, Index values) { std::copy_n(planes + place, values, at); });
     }
     lap.to(own.shuffle_s);
     return count;

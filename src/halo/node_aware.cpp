@@ -155,7 +155,8 @@ std::vector<NodeLeaders> node_leaders(NodeAwareKind kind, const NodeTraffic& tra
   return all;
 }
 
-NodeAwareSchedule node_aware_schedule(NodeAwareKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeLeaders>& there) {
+NodeAwareSchedule node_aware_schedule(NodeAwareKind kind, Index rank, const NodeTraffic& traffic,
+                                      const std::vector<NodeLeaders>& there) {
   return Part(kind, rank, traffic, there).schedule();
 }
 

@@ -59,6 +59,7 @@ struct NodeAwareSchedule {
 };
 
 // Of a member of the node. there: what the other nodes told of themselves, in ascending order.
-[[nodiscard]] NodeAwareSchedule node_aware_schedule(NodeAwareKind kind, Index rank, const NodeTraffic& traffic, const std::vector<NodeLeaders>& there);
+[[nodiscard]] NodeAwareSchedule node_aware_schedule(NodeAwareKind kind, Index rank, const NodeTraffic& traffic,
+                                                    const std::vector<NodeLeaders>& there);
 
 }  // namespace rankwise

@@ -208,15 +208,15 @@ void run_fft3d_choice(Arguments& arguments) {
     if (rank_of(MPI_COMM_WORLD) != 0) return;
     std::string candidates;
     for (const FftCandidate& candidate : choice.candidates) {
-      const FftWay& way = candidate.way;
+      const FftVariant& variant = candidate.variant;
       JsonLine line("candidate");
-      line.add("grid", std::vector<long long>(way.grid.begin(), way.grid.end()))
-          .add("method", to_string(way.method))
-          .add("chunks", static_cast<long long>(way.chunks))
-          .add("together", static_cast<long long>(way.together))
-          .add("in_flight", static_cast<long long>(way.in_flight))
+      line.add("grid", std::vector<long long>(variant.grid.begin(), variant.grid.end()))
+          .add("method", to_string(variant.method))
+          .add("chunks", static_cast<long long>(variant.chunks))
+          .add("together", static_cast<long long>(variant.together))
+          .add("in_flight", static_cast<long long>(variant.in_flight))
           .add("predicted_s", candidate.predicted_s)
-          .add("chosen", way == choice.way);
+          .add("chosen", variant == choice.variant);
       if (candidate.tried_s) line.add("tried_s", *candidate.tried_s);
       candidates += (candidates.empty() ? "" : ",") + line.text();
     }

@@ -52,7 +52,7 @@ void run_transpose(Arguments& arguments) {
     const std::vector<std::size_t> sizes = blocks.sizes();
     std::unique_ptr<BlockExchange> pairwise;
     if (method == TransposeMethod::pairwise) {
-      pairwise = std::make_unique<BlockExchange>(MPI_COMM_WORLD, Way{method}, sizes, sizes, blocks.out(), blocks.in());
+      pairwise = std::make_unique<BlockExchange>(MPI_COMM_WORLD, BlockVariant{method}, sizes, sizes, blocks.out(), blocks.in());
     }
     const auto run = [&, bytes = static_cast<int>(block_bytes)] {
       if (pairwise) {

@@ -69,13 +69,13 @@ class Plan {
 };
 
 // Every combination of algorithm, send mode and shell that has a window.
-struct Way {
+struct Variant {
   rankwise_algorithm algorithm;
   rankwise_send_mode mode;
   rankwise_shell shell;
 };
-inline std::vector<Way> ways() {
-  std::vector<Way> all;
+inline std::vector<Variant> variants() {
+  std::vector<Variant> all;
   for (const auto shell : {RANKWISE_SHELL_FULL, RANKWISE_SHELL_EIGHTH}) {
     for (int mode = RANKWISE_SEND_AUTO; mode <= RANKWISE_SEND_PERSISTENT; ++mode) {
       all.push_back({RANKWISE_ALGORITHM_AUTO, static_cast<rankwise_send_mode>(mode), shell});

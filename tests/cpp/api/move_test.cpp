@@ -39,9 +39,9 @@ class WindowView {
   rankwise_exchange plan_;
 };
 
-std::string describe(const Way& way) {
-  return "algorithm " + std::to_string(way.algorithm) + " mode " + std::to_string(way.mode) + " shell " +
-         std::to_string(way.shell);
+std::string describe(const Variant& variant) {
+  return "algorithm " + std::to_string(variant.algorithm) + " mode " + std::to_string(variant.mode) + " shell " +
+         std::to_string(variant.shell);
 }
 
 void expect_import(rankwise_exchange plan, int round) {
@@ -111,17 +111,17 @@ void expect_reduce(rankwise_exchange plan, int round) {
 
 TEST(Api, EveryWayMovesBlocksOfAnySizeBothWays) {
   const std::vector<GridShape> all_shapes = shapes();
-  const std::vector<Way> all_ways = ways();
+  const std::vector<Variant> all_variants = variants();
   for (std::size_t s = 0; s < all_shapes.size(); ++s) {
     const GridShape& shape = all_shapes[s];
     const Cart cart(shape.dims, shape.periods);
-    for (std::size_t w = 0; w < all_ways.size(); ++w) {
+    for (std::size_t w = 0; w < all_variants.size(); ++w) {
       // Many ranks share few processors: there each way takes one shape in turn, another one for each number of ranks.
       const std::size_t turn = w + static_cast<std::size_t>(world_size());
       if (world_size() > 2 && turn % all_shapes.size() != s) continue;
-      const Way& way = all_ways[w];
-      SCOPED_TRACE(describe(way) + " ndims " + std::to_string(shape.dims.size()));
-      Plan plan(cart, shape.cutoff, options(way.algorithm, way.mode, way.shell));
+      const Variant& variant = all_variants[w];
+      SCOPED_TRACE(describe(variant) + " ndims " + std::to_string(shape.dims.size()));
+      Plan plan(cart, shape.cutoff, options(variant.algorithm, variant.mode, variant.shell));
       ASSERT_EQ(plan.result, RANKWISE_SUCCESS) << rankwise_last_error();
       for (int round = 0; round < 2; ++round) {
         ok(rankwise_exchange_set_sizes(plan.handle, elements_of(world_rank(), round), sizeof(std::int64_t)));
@@ -137,9 +137,9 @@ TEST(Api, EveryWayMovesBlocksOfAnySizeBothWays) {
 
 TEST(Api, SumsComeInTheSameOrderEveryTime) {
   const Cart cart({world_size()}, {1});
-  for (const Way& way : ways()) {
-    SCOPED_TRACE(describe(way));
-    Plan plan(cart, {2}, options(way.algorithm, way.mode, way.shell));
+  for (const Variant& variant : variants()) {
+    SCOPED_TRACE(describe(variant));
+    Plan plan(cart, {2}, options(variant.algorithm, variant.mode, variant.shell));
     ok(rankwise_exchange_set_sizes(plan.handle, 5, sizeof(double)));
     const WindowView view(plan.handle);
     std::vector<double> first;

@@ -149,9 +149,9 @@ class Neighbourhood {
 TEST(ApiNeighbors, RandomNeighbourhoodsAreRightBothWays) {
   for (unsigned seed = 0; seed < static_cast<unsigned>(rounds(30, 3)); ++seed) {
     Neighbourhood neighbourhood(seed);
-    constexpr int ways[] = {RANKWISE_HALO_AUTO, RANKWISE_HALO_PERSISTENT, RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP,
-                            RANKWISE_HALO_LEADER};
-    neighbourhood.use(ways[seed % 5]);
+    constexpr int variants[] = {RANKWISE_HALO_AUTO, RANKWISE_HALO_PERSISTENT, RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP,
+                                RANKWISE_HALO_LEADER};
+    neighbourhood.use(variants[seed % 5]);
     int wrong = neighbourhood.listed();
     wrong += neighbourhood.counted(seed % 3 * 100);
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

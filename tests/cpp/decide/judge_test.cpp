@@ -10,8 +10,8 @@ namespace rankwise {
 namespace {
 
 // The exchanges alone.
-double fft_exchanges_s(const FftExchanges& way, double bytes, const Placement& placement, const Machine& machine) {
-  return fft_s(way, bytes, 0.0, placement, machine);
+double fft_exchanges_s(const FftExchanges& variant, double bytes, const Placement& placement, const Machine& machine) {
+  return fft_s(variant, bytes, 0.0, placement, machine);
 }
 
 using Grids = std::vector<std::array<Index, 2>>;
@@ -27,9 +27,9 @@ const LinkCost near_cost = rankwise_test::near_link();
 const LinkCost far_cost = rankwise_test::far_link();
 constexpr double array_bytes = 24'000;
 
-double exchanges_s(const FftExchanges& way, Index ranks_per_node) {
-  const Placement placement = Placement::blocked(way.grid[0] * way.grid[1], ranks_per_node);
-  return fft_exchanges_s(way, array_bytes, placement, rankwise_test::machine());
+double exchanges_s(const FftExchanges& variant, Index ranks_per_node) {
+  const Placement placement = Placement::blocked(variant.grid[0] * variant.grid[1], ranks_per_node);
+  return fft_exchanges_s(variant, array_bytes, placement, rankwise_test::machine());
 }
 
 TEST(FftJudge, AtOnceAMessageFollowsTheOtherByTheGap) {
@@ -93,8 +93,8 @@ TEST(FftJudge, ByNodeItGathersSendsAndHandsOut) {
 
 TEST(FftJudge, SlicesHideTwoThirdsOfTheWorkButTheFirstBetweenNodes) {
   const Machine machine = rankwise_test::machine();
-  const auto time_s = [&](const FftExchanges& way, Index per_node, double local_s) {
-    return fft_s(way, array_bytes, local_s, Placement::blocked(way.grid[0] * way.grid[1], per_node), machine);
+  const auto time_s = [&](const FftExchanges& variant, Index per_node, double local_s) {
+    return fft_s(variant, array_bytes, local_s, Placement::blocked(variant.grid[0] * variant.grid[1], per_node), machine);
   };
   const FftExchanges slices{{4, 1}, TransposeMethod::alltoall, 4};
   const double between_s = exchanges_s(slices, 1);
@@ -134,11 +134,11 @@ TEST(FftJudge, SlicesHideWorkBetweenNodesOnly) {
 
 TEST(FftJudge, BatchesSaveMessagesAndHideBetweenNodes) {
   const Machine machine = default_machine();
-  FftExchanges way{.grid = {2, 1}, .batch = 5};
+  FftExchanges variant{.grid = {2, 1}, .batch = 5};
   const auto time_s = [&](Index together, Index in_flight, Index per_node, double local_s) {
-    way.together = together;
-    way.in_flight = in_flight;
-    return fft_s(way, 16384.0, local_s, Placement::blocked(2, per_node), machine);
+    variant.together = together;
+    variant.in_flight = in_flight;
+    return fft_s(variant, 16384.0, local_s, Placement::blocked(2, per_node), machine);
   };
   const double one_s = time_s(1, 1, 2, 0.0) / 5;
   const double two_s = fft_exchanges_s({.grid = {2, 1}}, 32768.0, Placement::blocked(2, 2), machine);
@@ -149,7 +149,7 @@ TEST(FftJudge, BatchesSaveMessagesAndHideBetweenNodes) {
   EXPECT_EQ(time_s(1, 2, 2, 1e-4), time_s(1, 1, 2, 1e-4));  // on one node nothing is hidden
   // Between nodes all but one of five: the smaller of the two, here the local work.
   EXPECT_NEAR(time_s(1, 1, 1, 1e-7) - time_s(1, 2, 1, 1e-7), 4e-7, 1e-12);
-  way.passes = 2;
+  variant.passes = 2;
   EXPECT_NEAR(time_s(1, 1, 2, 0.0), 10 * one_s, 1e-12);
 }
 

@@ -15,17 +15,19 @@ std::vector<std::size_t> run(Trial& trial, const std::function<double(std::size_
       trial.heard(trial.told());
       continue;
     }
-    const std::size_t way = trial.now();
-    const bool first = order.empty() || order.back() != way;
-    order.push_back(way);
-    trial.took(time(way) * (first ? 2.0 : 1.0));
+    const std::size_t variant = trial.now();
+    const bool first = order.empty() || order.back() != variant;
+    order.push_back(variant);
+    trial.took(time(variant) * (first ? 2.0 : 1.0));
   }
   return order;
 }
 
 TEST(Trial, TakesTurnsForwardsAndBackwardsAndDropsTheSlow) {
   Trial trial(3, 4000);
-  const std::vector<std::size_t> order = run(trial, [](std::size_t way) { return way == 0 ? 1.2 : way == 1 ? 1.0 : 1.6; });
+  const std::vector<std::size_t> order = run(trial, [](std::size_t variant) {
+    return variant == 0 ? 1.2 : variant == 1 ? 1.0 : 1.6;
+  });
   const std::vector<std::size_t> first{0, 0, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0};
   ASSERT_GE(order.size(), first.size());
   EXPECT_TRUE(std::equal(first.begin(), first.end(), order.begin()));
@@ -38,7 +40,7 @@ TEST(Trial, TakesTurnsForwardsAndBackwardsAndDropsTheSlow) {
 TEST(Trial, LosesAHundredthAtMost) {
   for (const double slower : {1.0, 1.02, 1.04, 1.1, 1.3, 2.0, 4.0}) {
     Trial trial(4, 4000);
-    static_cast<void>(run(trial, [&](std::size_t way) { return way == 2 ? 1.0 : slower; }));
+    static_cast<void>(run(trial, [&](std::size_t variant) { return variant == 2 ? 1.0 : slower; }));
     EXPECT_LE(trial.loss_s(), 40.0) << slower;
     EXPECT_TRUE(slower == 1.0 || trial.best() == 2) << slower;
   }
@@ -60,9 +62,9 @@ TEST(Trial, OneThatIsSlowOnceStays) {
   Trial trial(2, 100000);
   std::size_t exchange = 0;
   // Something else takes the processor in the third and fourth rounds.
-  static_cast<void>(run(trial, [&](std::size_t way) {
+  static_cast<void>(run(trial, [&](std::size_t variant) {
     const bool disturbed = ++exchange > 16 && exchange < 35;
-    return way == 0 ? (disturbed ? 9.0 : 1.0) : 1.2;
+    return variant == 0 ? (disturbed ? 9.0 : 1.0) : 1.2;
   }));
   EXPECT_EQ(trial.best(), 0u);
 }
@@ -70,7 +72,7 @@ TEST(Trial, OneThatIsSlowOnceStays) {
 TEST(Trial, WhatIsDisturbedAtFirstIsNotGivenUp) {
   Trial trial(3, 4000);
   std::size_t exchange = 0;
-  static_cast<void>(run(trial, [&](std::size_t way) { return way == 2 ? (++exchange <= 2 ? 5000.0 : 0.5) : 1.0; }));
+  static_cast<void>(run(trial, [&](std::size_t variant) { return variant == 2 ? (++exchange <= 2 ? 5000.0 : 0.5) : 1.0; }));
   EXPECT_EQ(trial.best(), 2u);
   EXPECT_LE(trial.loss_s(), 40.0);
 }

@@ -1,4 +1,4 @@
-#include "api/halo_way.hpp"
+#include "api/halo_variant.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,8 +16,8 @@ namespace rankwise::api {
 namespace {
 
 // Tags of what is in flight together.
-constexpr int forward_tag = 16;  // of the first stage
-constexpr int node_aware_tag = 48;    // of the first step
+constexpr int forward_tag = 16;     // of the first stage
+constexpr int node_aware_tag = 48;  // of the first step
 
 constexpr std::array<const char*, 8> halo_names{"auto",   "direct",   "staged",     "persistent",
                                                 "window", "two-step", "three-step", "leader"};
@@ -77,7 +77,7 @@ NodeAwareKind node_aware_kind(int algorithm) {
 }
 
 std::unique_ptr<Transport> node_aware_transport(MPI_Comm comm, int tag, NodeAwareKind kind, const NodeKnowledge& nodes,
-                                       const PartnerLists& edges, bool most_bytes) {
+                                                const PartnerLists& edges, bool most_bytes) {
   const int rank = rank_of(comm);
   const NodeTraffic& traffic = nodes.traffic().front();
   NodeAwareSchedule part = node_aware_schedule(kind, rank, traffic, nodes.hear(kind));
@@ -95,14 +95,15 @@ std::unique_ptr<Transport> node_aware_transport(MPI_Comm comm, int tag, NodeAwar
   return std::make_unique<NodeAwareTransport>(comm, tag, std::move(part), edges.to, edges.from, std::move(most));
 }
 
-BoxWay::BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes,
-               const std::vector<std::byte*>& fields)
+HaloVariant::HaloVariant(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes,
+                         const std::vector<std::byte*>& fields)
     : algorithm_(algorithm), halo_(make_halo(spec, algorithm == RANKWISE_HALO_STAGED ? HaloRoute::staged : HaloRoute::direct)) {
   const auto rank = static_cast<int>(spec.rank);
   if (is_node_aware(algorithm)) {
     const StagePartners partners(halo_.stages.front());
     std::vector<std::unique_ptr<Transport>> transports;
-    transports.push_back(node_aware_transport(comm, node_aware_tag, node_aware_kind(algorithm), *nodes, {partners.to, partners.from, {}}, true));
+    transports.push_back(
+        node_aware_transport(comm, node_aware_tag, node_aware_kind(algorithm), *nodes, {partners.to, partners.from, {}}, true));
     exchange_.emplace(rank, halo_.stages, std::move(transports));
     return;
   }
@@ -123,15 +124,16 @@ BoxWay::BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKno
     read_from(halo_, spec, window_->sources(), window_->readers());
     window_->touch(halo_.stages.front().pulls);
   }
-  exchange_.emplace(rank, halo_.stages, direct_transports(comm, halo_.stages, forward_tag, algorithm == RANKWISE_HALO_PERSISTENT));
+  exchange_.emplace(rank, halo_.stages,
+                    direct_transports(comm, halo_.stages, forward_tag, algorithm == RANKWISE_HALO_PERSISTENT));
 }
 
-void BoxWay::start(const std::vector<std::byte*>& fields, std::uint64_t active) {
+void HaloVariant::start(const std::vector<std::byte*>& fields, std::uint64_t active) {
   if (window_) window_->start(halo_.stages.front().pulls, fields, active);
   exchange_->start(fields, active);
 }
 
-bool BoxWay::advance(bool wait) {
+bool HaloVariant::advance(bool wait) {
   const bool is_read = !window_ || window_->advance(false);
   if (wait) {
     exchange_->wait();
@@ -207,14 +209,14 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
   // Persistent requests gain least: they are left out where there is much else to try.
   constexpr std::size_t much = 4;
   bool direct = false;
-  for (const std::size_t i : worth_trying(costs, most_ways)) {
+  for (const std::size_t i : worth_trying(costs, most_variants)) {
     const int algorithm = judged[i].algorithm;
     if (algorithm == RANKWISE_HALO_DIRECT && some_shared) chosen.algorithms.push_back(RANKWISE_HALO_WINDOW);
     direct = direct || algorithm == RANKWISE_HALO_DIRECT;
     chosen.algorithms.push_back(algorithm);
   }
   if (direct && chosen.algorithms.size() < much) chosen.algorithms.push_back(RANKWISE_HALO_PERSISTENT);
-  const std::size_t most = std::clamp(Trial::most_ways(static_cast<std::size_t>(exchanges)), std::size_t{1}, most_ways);
+  const std::size_t most = std::clamp(Trial::most_variants(static_cast<std::size_t>(exchanges)), std::size_t{1}, most_variants);
   if (chosen.algorithms.size() > most) chosen.algorithms.resize(most);
   return chosen;
 }
@@ -235,7 +237,7 @@ std::string words_after(const std::vector<int>& algorithms, const Trial& trial) 
   return text;
 }
 
-void HaloBoxes::make_ways() {
+void HaloBoxes::make_variants() {
   const bool open = request_.algorithm == RANKWISE_HALO_AUTO;
   const int ranks = size_of(comm_.get());
   std::vector<int> algorithms{open ? RANKWISE_HALO_DIRECT : request_.algorithm};
@@ -263,10 +265,10 @@ void HaloBoxes::make_ways() {
     }
   }
   for (const int algorithm : algorithms) {
-    auto way = std::make_unique<BoxWay>(comm_.get(), spec_, algorithm, nodes ? &*nodes : nullptr, data_);
-    prove(way->halo());
+    auto variant = std::make_unique<HaloVariant>(comm_.get(), spec_, algorithm, nodes ? &*nodes : nullptr, data_);
+    prove(variant->halo());
     Agreement use;
-    const std::size_t reads = use.maximise(way->reads() ? 1 : 0);
+    const std::size_t reads = use.maximise(variant->reads() ? 1 : 0);
     use.reach(comm_.get());
     if (algorithm == RANKWISE_HALO_WINDOW && use.largest(reads) == 0) {
       if (open) continue;
@@ -277,30 +279,30 @@ void HaloBoxes::make_ways() {
             "on ranks of one node, or another algorithm");
       }
     }
-    reads_ = reads_ || way->reads();
-    ways_.push_back(std::move(way));
+    reads_ = reads_ || variant->reads();
+    variants_.push_back(std::move(variant));
   }
-  if (ways_.size() == 1) return;
+  if (variants_.size() == 1) return;
   std::vector<int> tried;
-  for (const auto& way : ways_) tried.push_back(way->algorithm());
-  if (!try_ways(std::move(tried), request_.exchanges)) return keep(0);
-  for (const auto& way : ways_) way->rehearse();
+  for (const auto& variant : variants_) tried.push_back(variant->algorithm());
+  if (!try_variants(std::move(tried), request_.exchanges)) return keep(0);
+  for (const auto& variant : variants_) variant->rehearse();
 }
 
-void HaloBoxes::keep(std::size_t way) {
-  std::unique_ptr<BoxWay> kept = std::move(ways_[way]);
-  ways_.clear();
+void HaloBoxes::keep(std::size_t variant) {
+  std::unique_ptr<HaloVariant> kept = std::move(variants_[variant]);
+  variants_.clear();
   reads_ = kept->reads();
-  ways_.push_back(std::move(kept));
+  variants_.push_back(std::move(kept));
   now_ = 0;
 }
 
-void HaloBoxes::settle(std::size_t way, bool few) {
+void HaloBoxes::settle(std::size_t variant, bool few) {
   if (few) {
-    now_ = way;
-    reads_ = ways_[now_]->reads();
+    now_ = variant;
+    reads_ = variants_[now_]->reads();
   } else {
-    keep(way);
+    keep(variant);
   }
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }

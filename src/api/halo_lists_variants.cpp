@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "api/halo_lists.hpp"
-#include "api/halo_way.hpp"
+#include "api/halo_variant.hpp"
 #include "api/machine.hpp"
 #include "api/options.hpp"
 
@@ -71,13 +71,13 @@ std::string HaloLists::pairs() const {
 std::string HaloLists::explain() const {
   std::size_t elements = 0;
   for (const Edge& edge : sends_) elements += edge.count;
-  return "halo of lists: " + halo_algorithm_name(ways_[now_].algorithm) + "; " +
+  return "halo of lists: " + halo_algorithm_name(variants_[now_].algorithm) + "; " +
          (why_.empty() ? "" : why_ + trial_words() + "; ") +
          (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
          std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
          std::to_string(sends_.size()) + " edges, " +
-         (is_node_aware(ways_[now_].algorithm) ? "passed on between nodes, " : "one message each, ") + std::to_string(elements) +
-         " elements a field\n";
+         (is_node_aware(variants_[now_].algorithm) ? "passed on between nodes, " : "one message each, ") +
+         std::to_string(elements) + " elements a field\n";
 }
 
 // Which way the messages of lists take.
@@ -109,8 +109,8 @@ void HaloLists::algorithm(int asked_for) {
   const PartnerLists edges = partner_lists({});
   std::optional<NodeKnowledge> nodes;
   if (is_node_aware(algorithm)) nodes.emplace(comm_.get(), std::vector{edges});
-  ways_.clear();
-  ways_.push_back(make_way(is_open_ ? RANKWISE_HALO_DIRECT : algorithm, nodes ? &*nodes : nullptr, edges));
+  variants_.clear();
+  variants_.push_back(make_variant(is_open_ ? RANKWISE_HALO_DIRECT : algorithm, nodes ? &*nodes : nullptr, edges));
   now_ = 0;
 }
 
@@ -124,12 +124,14 @@ PartnerLists HaloLists::partner_lists(const std::vector<Index>& bytes) const {
   return edges;
 }
 
-HaloLists::Way HaloLists::make_way(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const {
+HaloLists::Variant HaloLists::make_variant(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const {
   if (is_node_aware(algorithm)) {
-    return {algorithm, node_aware_transport(comm_.get(), list_node_aware_tag, node_aware_kind(algorithm), *nodes, edges, false)};
+    return {algorithm,
+            node_aware_transport(comm_.get(), list_node_aware_tag, node_aware_kind(algorithm), *nodes, edges, false)};
   }
-  return {algorithm, std::make_unique<DirectTransport>(comm_.get(), usual_tag, edges.to, edges.from, DirectTransport::usual_piece_bytes,
-                                               algorithm == RANKWISE_HALO_PERSISTENT)};
+  return {algorithm,
+          std::make_unique<DirectTransport>(comm_.get(), usual_tag, edges.to, edges.from, DirectTransport::usual_piece_bytes,
+                                            algorithm == RANKWISE_HALO_PERSISTENT)};
 }
 
 void HaloLists::prepare(std::uint64_t active) {
@@ -146,20 +148,20 @@ void HaloLists::prepare(std::uint64_t active) {
   const NodeKnowledge nodes(comm_.get(), std::vector{edges});
   Candidates found = candidates(comm_.get(), nodes, false, defaults<rankwise_halo_options>().exchanges);
   why_ = std::move(found.why);
-  ways_.clear();
-  for (const int algorithm : found.algorithms) ways_.push_back(make_way(algorithm, &nodes, edges));
+  variants_.clear();
+  for (const int algorithm : found.algorithms) variants_.push_back(make_variant(algorithm, &nodes, edges));
   now_ = 0;
-  if (ways_.size() == 1) return;
+  if (variants_.size() == 1) return;
   std::vector<int> tried;
-  for (const Way& way : ways_) tried.push_back(way.algorithm);
-  if (!try_ways(std::move(tried), defaults<rankwise_halo_options>().exchanges)) ways_.resize(1);
+  for (const Variant& variant : variants_) tried.push_back(variant.algorithm);
+  if (!try_variants(std::move(tried), defaults<rankwise_halo_options>().exchanges)) variants_.resize(1);
 }
 
-void HaloLists::settle(std::size_t way, bool few) {
-  now_ = way;
+void HaloLists::settle(std::size_t variant, bool few) {
+  now_ = variant;
   if (few) return;
-  std::swap(ways_.front(), ways_[way]);
-  ways_.resize(1);
+  std::swap(variants_.front(), variants_[variant]);
+  variants_.resize(1);
   now_ = 0;
 }
 

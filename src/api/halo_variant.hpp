@@ -22,16 +22,18 @@ namespace rankwise::api {
 [[nodiscard]] NodeAwareKind node_aware_kind(int algorithm);
 
 // A transport of packets by one node-aware algorithm. most_bytes: whether all who pass a packet on know how long it can be. Collective.
-[[nodiscard]] std::unique_ptr<Transport> node_aware_transport(MPI_Comm comm, int tag, NodeAwareKind kind, const NodeKnowledge& nodes,
-                                                     const PartnerLists& edges, bool most_bytes);
+[[nodiscard]] std::unique_ptr<Transport> node_aware_transport(MPI_Comm comm, int tag, NodeAwareKind kind,
+                                                              const NodeKnowledge& nodes, const PartnerLists& edges,
+                                                              bool most_bytes);
 
-class BoxWay {
+class HaloVariant {
  public:
   // Collective over comm, as the algorithm is the same on all ranks. nodes: of one set for direct, then one for each stage.
   // Throws Failure.
-  BoxWay(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes, const std::vector<std::byte*>& fields);
-  BoxWay(const BoxWay&) = delete;
-  BoxWay& operator=(const BoxWay&) = delete;
+  HaloVariant(MPI_Comm comm, const HaloSpec& spec, int algorithm, const NodeKnowledge* nodes,
+              const std::vector<std::byte*>& fields);
+  HaloVariant(const HaloVariant&) = delete;
+  HaloVariant& operator=(const HaloVariant&) = delete;
 
   // Collective; see HaloExchange.
   void rehearse() { exchange_->rehearse(); }
@@ -51,7 +53,7 @@ class BoxWay {
 
 // Which algorithms a halo may take: what the judge finds, to be confirmed by a trial.
 
-inline constexpr std::size_t most_ways = 6;
+inline constexpr std::size_t most_variants = 6;
 
 struct Candidates {
   std::vector<int> algorithms;  // that may be the fastest, the one that the judge takes first
