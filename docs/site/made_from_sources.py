@@ -61,12 +61,14 @@ def _verb(words: str, command: Any) -> str:
 
 
 def _option(param: Any) -> str:
+    from rankwise.cli.layout import value_of
+
     flag = getattr(param, "is_flag", False)
     names = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts])
     if param.param_type_name == "argument":
-        names = f"`{param.metavar or param.name.upper()}`"
+        names = f"`{value_of(param)}`"
     elif not flag:
-        names += f" *{_escaped(param.metavar or param.type.name).lower()}*"
+        names += f" *{_escaped(value_of(param))}*"
     default = param.default if not (param.default is None or flag or callable(param.default)) else ""
     needed = "*needed*" if param.required else f"`{_plain(default)}`" if default not in ("", [], ()) else ""
     return f"| {names} | {_escaped(param.help or '')} | {needed} |".replace("\\\\\\[", "\\[")

@@ -111,22 +111,24 @@ class Placing(Options):
     )
     stencil: str = option(
         "nearest-neighbor",
-        "To whom each rank sends: nearest-neighbor, nearest-neighbor-with-hops, component, moore:K, "
-        'or offsets, each with a weight where it has one: "1,0*8;-1,0*8;0,2".',
+        "To whom each rank sends: nearest-neighbor, component, moore:1. Also nearest-neighbor-with-hops, moore:K, or offsets, "
+        'each with a weight where it has one: "1,0*8;-1,0*8;0,2".',
     )
     algorithm: str = option(
-        "all", "all, or some of blocked,hyperplane,kd-tree,stencil-strips,nodecart,refined; or random, auto, graph."
+        "all",
+        "Mappings to compare. all: blocked, hyperplane, kd-tree, stencil-strips, nodecart, refined. Or some of these, random, "
+        "auto, graph.",
     )
     periodic: str = option("none", "Axes that wrap around: none, all, or a flag an axis: 1,0.")
     weights: str | None = option(None, "What a message along each offset counts, in their order: 8,8,1,1.")
     message_bytes: str = option("8", "Bytes of a message of weight 1; with --mesh: of a cell in a halo.", "--bytes")
     levels: str | None = option(None, LEVELS)
     topology: str | None = option(None, TOPOLOGY)
-    profile: Path | None = option(None, "Machine profile: the mapping whose step of messages takes least time there is best.")
+    profile: Path | None = option(None, "Profile of the machine. The best mapping is that whose step takes least time there.")
     machine: str | None = option(None, "The machine whose network is taken: a name from 'rankwise machines list' or a TOML.")
     settings: list[str] | None = option(None, "Change or add a figure of --machine: latency=1.2us, taper=0.5.", "--set")
-    effort: str | None = option(None, "How long refined may search, by the clock: 100ms, 1s. Otherwise as many --steps.")
-    steps: int | None = option(None, "How long refined may search, in steps: the same map every time. 1800000, or about 10 ms.")
+    effort: str | None = option(None, "Search time of refined: 100ms, 1s. Default: --steps.")
+    steps: int | None = option(None, "Search steps of refined: the same map every time. Default: 1800000, or about 10 ms.")
     threads: int | None = option(
         None, "Processor cores for refined (1; for a program or graph all); the map of --steps is the same."
     )
@@ -136,7 +138,7 @@ class Placing(Options):
     prove: bool = option(False, "Find the proven optimum (tiny grids only; may take a minute).", "--prove")
     observed: Path | None = option(
         None,
-        "Instead of --grid: the traffic that 'rankwise observe' recorded, on the nodes where it ran, or on those asked for.",
+        "Instead of --grid: a record of 'rankwise observe'. On the nodes where the program ran, or on those asked for.",
     )
     graph: Path | None = option(
         None,

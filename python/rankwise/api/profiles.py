@@ -41,24 +41,26 @@ class Campaign(Options):
     resume: bool = option(False, "Go on with an interrupted campaign.", "--resume")
     sizes: str | None = option(None, "Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
     launches: int | None = option(
-        None, "Launches of the ranks; their spread is the interval. Default: as many as the time holds, about 0.3 s each."
+        None,
+        "Starts of mpiexec; reliable intervals need 10. Their spread is the interval. Default: as many as the time holds, "
+        "about 0.3 s each.",
     )
     spread: str = option(
-        "0", "Wait so long between launches, in all (10m): of a machine whose states last minutes.", metavar="TIME"
+        "0", "Spread the launches over this time (10m), to catch slow and fast phases of the machine.", metavar="TIME"
     )
     seconds: float | None = option(
         None,
-        "Time to measure at most, in seconds; starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 "
-        "a cube; all-pairs: 300.",
+        "Time limit in seconds. Starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 a cube; "
+        "all-pairs: 300.",
     )
     precision: float = option(
         0.03, "Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more."
     )
-    statistic: Statistic = option("median", "What a table's row is: median, minimum, mean, smallest-20 or tukey-mean.")
+    statistic: Statistic = option("median", "Statistic of a measured time: median, minimum, mean, smallest-20 or tukey-mean.")
     background: int = option(0, "Measure plain sends also while N other pairs of ranks keep the link busy.", metavar="N")
     hosts: str | None = option(
         None,
-        "Nodes whose link to measure too: node1,node2 or n[01-04], alike this one. Default: those of the Slurm allocation.",
+        "Nodes, to measure between them too: node1,node2 or n[01-04]. Default: those of the Slurm allocation.",
     )
     links: str | None = option(None, "Link classes to measure, as in same-socket,other-node. Default: all there are.")
     n: str | None = option(None, "fft3d: points an axis of the cubes. Default: 40,80,160,288.", "--n")
@@ -294,7 +296,7 @@ class Fitting(Options):
         MISSING, "Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.", "SAMPLES"
     )
     model: str = option("auto", "auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")
-    statistic: Statistic = option("median", "What a table's row is: median, minimum, mean or smallest-20.")
+    statistic: Statistic = option("median", "Statistic of a measured time: median, minimum, mean or smallest-20.")
     method: Literal["regression", "table"] = option(
         "regression", "Piecewise by regression (lines and breaks from the data), or the table itself: table."
     )

@@ -41,10 +41,12 @@ def writable(value: Path | None) -> Path | None:
 class Ranks(Options):
     """Where the ranks of a prediction sit, and by what of the profile they are priced."""
 
-    ranks_per_node: int | None = option(None, "Ranks on each node. Default: as far apart as the profile has links for.")
+    ranks_per_node: int | None = option(
+        None, "Ranks on each node. Default: one if the profile has a link between nodes, else all."
+    )
     placement: str = option("blocked", PLACED)
-    link_model: str | None = option(None, "hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
-    loaded: bool = option(False, "As beside background traffic, where the profile has that.", "--loaded")
+    link_model: str | None = option(None, "Link model: hockney, piecewise, loggp, max-rate. Default: the profile's choice.")
+    loaded: bool = option(False, "Use link times measured under background load.", "--loaded")
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,11 @@ class Effort(Options):
     samples: Path | None = option(None, "Where raw samples are appended.")
     simulations: Path = option(Path("simulated"), "simgrid: folder that keeps simulations.")
     paired: bool = option(
-        True, "Exchanges: run by turns with what they are made of, so that drift cancels.", "--paired/--unpaired"
+        True,
+        "Interleave the exchange with its building blocks, so that slow changes of the machine cancel.",
+        "--paired/--unpaired",
     )
-    launches: int = option(10, "Launches of a paired run; fewer than 3 quiet ones are unclear.", least=1)
+    launches: int = option(10, "Starts of mpiexec. A verdict needs 3 undisturbed ones.", least=1)
 
 
 def make_system_asked(profile: Path | None, machine: str | None, settings: Sequence[str] | None, hop_latency: str) -> System:

@@ -98,10 +98,7 @@ TRUST = Key(
 
 
 ENDINGS = (".html", ".svg", ".json")
-HELP = (
-    "Write the time line of the shortest case's round: a page (.html), a picture (.svg), or a trace for ui.perfetto.dev "
-    "(.json)."
-)
+HELP = "Write a time line of the shortest case: a page (.html), a picture (.svg), or a trace for ui.perfetto.dev (.json)."
 
 
 @dataclass(frozen=True)

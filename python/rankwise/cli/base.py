@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import shutil
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
@@ -28,38 +26,64 @@ __all__ = ["Json", "app", "flattened", "group", "print_json", "show", "tell", "v
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
-def short_help(command: Any) -> str:
-    """Return what a command does, as lists of commands say it: the first sentence of its help."""
-    return str(command.get_short_help_str(200)).removesuffix(".")
+def _flag(name: str, help: str, callback: Callable[..., None], hidden: bool = False) -> TyperOption:
+    """Return an option that does something as it is read, and leaves nothing behind; ``hidden``: one that shows help."""
+    return TyperOption(
+        param_decls=[name], is_flag=True, expose_value=False, is_eager=hidden, help=help, callback=callback, hidden=hidden,
+        required=False,
+    )  # fmt: skip
 
 
-class _Group(TyperGroup):
-    """Verbs, each with its whole first sentence; without any word it shows its help."""
+def _show_help(context: Any, option: Any, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        print(shown(context.command.help_text(context, "-h" in option.opts)))
+        context.exit()
+
+
+class _Helped:
+    """A command with two helps: ``-h``, what most people need of it, and ``--help``, all of it."""
+
+    example = ""  # commands that run as they stand, one a line
+    _HELPS = tuple(_flag(name, "Show help and exit.", _show_help, hidden=True) for name in ("-h", "--help"))
+
+    def get_help_option(self, ctx: Any) -> None:
+        """Return no option of click's own."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [*self.params, *self._HELPS]  # type: ignore[attr-defined]
+
+    def help_text(self, ctx: Any, brief: bool) -> str:
+        """Return the help: ``brief``, one that fits on a screen, or all of it."""
+        from rankwise.cli import layout
+
+        return (layout.brief if brief else layout.page)(self, ctx)
+
+
+class _Group(_Helped, TyperGroup):
+    """Verbs; without any word it shows its help."""
 
     default: str | None = None  # which verb is meant where options follow at once, or nothing
+    title = "COMMAND"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.default is None:
-            return super().parse_args(ctx, args or ["--help"])
-        return super().parse_args(ctx, args if args and args[0][0] != "-" else [self.default, *args])
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        self.list_in(formatter, "Commands", self.list_commands(ctx))
-
-    def list_in(self, formatter: Any, title: str, names: Iterable[str], width: int = 0) -> None:
-        """Write what some of the verbs do; ``width``: of their names at least."""
-        with formatter.section(title):
-            formatter.write_dl([(f"{name:<{width}}", short_help(self.commands[name])) for name in names])
+            return super().parse_args(ctx, args or ["-h"])
+        return super().parse_args(ctx, args if args and not args[0].startswith("-") else [self.default, *args])
 
 
 class _Root(_Group):
     """What rankwise is for, how to begin, and the verbs that most people need, by group."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
+    def help_text(self, ctx: Any, brief: bool) -> str:
+        from rankwise.cli.layout import commands_of
+
+        formatter = ctx.make_formatter()
+        says = dict(commands_of(self, ctx)[1])
         formatter.write(f"{inspect.cleandoc(self.help or '')}\n\nUsage: rankwise COMMAND [OPTIONS]\n")
         for group, (listed, _) in GROUPS.items():
-            self.list_in(formatter, group, listed, width=9)
-        formatter.write(_BELOW_COMMANDS)
+            with formatter.section(group):
+                formatter.write_dl([(f"{name:<9}", says[name]) for name in listed])
+        return f"{formatter.getvalue()}{_BELOW_COMMANDS}"
 
 
 _BELOW_COMMANDS = """
@@ -67,49 +91,41 @@ _BELOW_COMMANDS = """
   rankwise help --all    the other commands
   rankwise --version     the version
 Exit codes: 0 done, 1 failed, 2 wrong input, 3 slower, 4 not possible here,
-            5 inconclusive, 6 too disturbed
-"""
+            5 inconclusive, 6 too disturbed"""
 
 
 app = typer.Typer(
     name="rankwise", cls=_Root, add_completion=False, pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["--help", "-h"]},
 )  # fmt: skip
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 
 
-def group(name: str, help: str, default: str | None = None) -> typer.Typer:
-    """Add a group of verbs, such as ``rankwise profile ...``; ``default`` is meant where options follow at once, or nothing."""
-    kind = type("_GroupOfVerbs", (_Group,), {"default": default})
+def group(name: str, help: str, example: str, default: str | None = None, title: str = "COMMAND") -> typer.Typer:
+    """Add a group of verbs, such as ``rankwise profile ...``; ``default`` is meant where options follow at once, or nothing.
+
+    ``title`` stands over the list of its verbs.
+    """
+    kind = type("_GroupOfVerbs", (_Group,), {"default": default, "title": title, "example": _lines(example)})
     verbs = typer.Typer(name=name, help=help, cls=kind, rich_markup_mode=None)
     app.add_typer(verbs)
     return verbs
 
 
-def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, Any] | None = None) -> Callable[[Verb], Verb]:
-    """Register a function as a verb whose ``--help`` starts with ``example`` (one command a line).
+def verb(
+    name: str, example: str, under: typer.Typer = app, settings: dict[str, Any] | None = None, listed: str | None = None
+) -> Callable[[Verb], Verb]:
+    """Register a function as a verb whose help shows ``example`` (one command a line) after its first sentence.
 
-    ``settings`` are those of click's context.
+    ``settings`` are those of click's context; ``listed`` is what lists say of it, where that is not its first sentence.
     """
 
-    class WithExample(TyperCommand):
+    class Command(_Helped, TyperCommand):
         def __init__(self, *args: Any, params: Sequence[Any] = (), **others: Any) -> None:
             tabular = any(param.name == "as_json" for param in params)
             super().__init__(*args, params=[*params, *([_wide()] if tabular else [])], **others)
-            self.example = "\n".join(line.strip() for line in example.strip().splitlines())
-
-        def format_help(self, ctx: Any, formatter: Any) -> None:
-            lines = "\n".join(_continued(line) for line in self.example.splitlines())
-            typer.echo(f"Example:\n{lines}\n")
-            super().format_help(ctx, formatter)
-            of = ctx.parent.command if ctx.parent is not None else None
-            if isinstance(of, _Group) and of.default == ctx.info_name:
-                of.list_in(formatter, "Other commands", [name for name in of.commands if name != of.default])
-
-        def get_help(self, ctx: Any) -> str:
-            return shown(super().get_help(ctx))
+            self.example = _lines(example)
 
         def invoke(self, ctx: Any) -> Any:
             begin()
@@ -123,17 +139,15 @@ def verb(name: str, example: str, under: typer.Typer = app, settings: dict[str, 
 
     def register(function: Verb) -> Verb:
         told = inspect.cleandoc(function.__doc__ or "")
-        under.command(name, cls=WithExample, context_settings=settings, help=told or None)(flattened(function, verb=name))
+        made = under.command(name, cls=Command, context_settings=settings, help=told or None, short_help=listed)
+        made(flattened(function, verb=name))
         return function
 
     return register
 
 
-def _continued(command: str) -> str:
-    """Return an example as wide as the screen at most, its further lines indented."""
-    width = max(40, min(shutil.get_terminal_size().columns, 120))
-    lines = textwrap.wrap(command, width - 4, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-    return " \\\n".join(f"  {line}" for line in lines)
+def _lines(example: str) -> str:
+    return "\n".join(line.strip() for line in example.strip().splitlines())
 
 
 def flattened(
@@ -225,10 +239,7 @@ def _wide() -> TyperOption:
 
         terminal.show_wide(bool(value))
 
-    return TyperOption(
-        param_decls=["--wide"], is_flag=True, expose_value=False, help="Show all columns of tables, however wide.",
-        callback=show_wide,
-    )  # fmt: skip
+    return _flag("--wide", "Show all columns of tables, however wide.", show_wide)
 
 
 _printed: list[bool] = []  # whether a verb has printed its JSON

@@ -70,7 +70,7 @@ def _doctor_nodes(asked: Streams, present: Path | None, plot: Path | None, as_js
     return found.exit_code
 
 
-health_verbs = group("health", "Compare the machine's speed with earlier sessions.", default="run")
+health_verbs = group("health", "Compare the machine's speed with earlier sessions.", "rankwise health", default="run")
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")]
 Page = Annotated[Path | None, typer.Option("--page", help="Write the trend as one HTML file.", callback=writable)]
@@ -98,7 +98,7 @@ def run(
     """Measure one session and say whether the machine is slower than usual.
 
     Exit 0 as usual, 3 slower in two sessions half an hour apart, 5 unclear (too few sessions, or a slow-down could not have
-    been seen), 6 unusable (the machine was disturbed). Other verbs: show, accept, add; each has its --help.
+    been seen), 6 unusable (the machine was disturbed).
     """
     found = health(asked, by)
     _show(found, page, prometheus, as_json)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.base import app, short_help, verb
+from rankwise.cli.base import app, verb
 from rankwise.cli.verbs import GROUPS, register_verbs
 
 
@@ -23,9 +23,11 @@ def show_help(
     register_verbs([] if everything else command or [])
     if not everything:
         return int(app(args=[*(command or []), "--help"], prog_name="rankwise", standalone_mode=False) or 0)
-    root = typer.main.get_command(app)
+    from rankwise.cli.layout import commands_of
+
+    says = dict(commands_of(typer.main.get_command(app), None)[1])
     for group, (first, further) in GROUPS.items():
         print(f"{group:<22}{' '.join(first)}")
         for name in further:
-            print(f"  {name:<11}{short_help(root.commands[name])}")  # type: ignore[attr-defined]
+            print(f"  {name:<11}{says[name]}")
     return 0

@@ -48,7 +48,7 @@ def fit(asked: Fitting, as_json: Json = False) -> None:
     show(found, as_json)
 
 
-profile_verbs = group("profile", "Show, import, compare and export machine profiles.")
+profile_verbs = group("profile", "Show, import, compare and export machine profiles.", "rankwise profile show machine.json")
 
 
 @verb("show", "rankwise profile show machine.json", under=profile_verbs)

@@ -10,7 +10,11 @@ from rankwise.cli.base import Json, group, print_json, show, verb
 from rankwise.errors import EXIT_FAILURE
 from rankwise.machine import derived
 
-machines_verbs = group("machines", "List and show the described machines.")
+machines_verbs = group(
+    "machines",
+    "List and show the described machines.\n\nEach value has its source. RANKWISE_MACHINES names folders with your own.",
+    "rankwise machines show frontier",
+)
 
 
 @verb("list", "rankwise machines list", under=machines_verbs)

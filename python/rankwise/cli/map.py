@@ -33,8 +33,9 @@ def map_ranks(
         str | None,
         typer.Option(
             "--format",
-            help="Print the recommended mapping instead: slurm-hostfile, openmpi-rankfile, openmpi-seq, hydra-hostfile, "
-            "intel-machinefile, cray-rank-order, flux-taskmap, json or csv. Rank r goes to the node of cell r, row-major.",
+            help="Print the recommended mapping for a launcher: slurm-hostfile, openmpi-rankfile. Or openmpi-seq, "
+            "hydra-hostfile, intel-machinefile, cray-rank-order, flux-taskmap, json, csv. Rank r goes to the node of cell r, "
+            "row-major.",
         ),
     ] = None,
     plot: Annotated[

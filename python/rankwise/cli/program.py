@@ -18,7 +18,12 @@ from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, 
 from rankwise.files import write_whole
 from rankwise.units import parse_seconds
 
-observe_verbs = group("observe", "Record which rank sends what to which while your program runs.", default="run")
+observe_verbs = group(
+    "observe",
+    "Record which rank sends what to which while your program runs.",
+    "rankwise observe -o app.comm -- mpiexec -n 16 ./app",
+    default="run",
+)
 
 File = Annotated[Path, typer.Argument(help="A record that 'rankwise observe' wrote.")]
 

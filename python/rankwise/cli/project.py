@@ -14,7 +14,12 @@ from rankwise.cli.base import Json, flattened, group, print_json, show, tell, ve
 from rankwise.errors import InputError
 from rankwise.workloads.exchange import ExchangeOptions
 
-project_verbs = group("project", "Predict it for a machine that you do not have.")
+project_verbs = group(
+    "project",
+    "Predict a pattern for a machine that you do not have.\n\nThe machines: rankwise machines list.",
+    "rankwise project stencil --machine frontier --cells 8192x8192x8192 --nodes 64,512,4096",
+    title="PATTERN",
+)
 
 Plot = Annotated[
     Path | None,

@@ -49,7 +49,9 @@ def report(asked: Sources, as_json: Json = False) -> None:
     show(reporting.report(asked), as_json)
 
 
-reproduce_verbs = group("reproduce", "Redo a published study and compare the results.")
+reproduce_verbs = group(
+    "reproduce", "Redo a published study and compare the results.", "rankwise reproduce werner2023", title="STUDY"
+)
 
 
 def _register(paper: Paper) -> None:

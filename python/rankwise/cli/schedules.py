@@ -11,7 +11,11 @@ from rankwise.cli.base import Json, flattened, group, show, tell, verb
 from rankwise.errors import EXIT_FAILURE
 from rankwise.workloads.exchange import ExchangeOptions
 
-exchange_verbs = group("exchange", "Print or prove the message schedule of an algorithm.")
+exchange_verbs = group(
+    "exchange",
+    "Print or prove the message schedule of an algorithm.",
+    "rankwise exchange show --algorithm shift --dims 1x8 --cutoff 2",
+)
 
 RanksPerNode = Annotated[int | None, typer.Option(help="Ranks on each node, in order, for algorithms that know nodes.")]
 

@@ -18,7 +18,12 @@ from rankwise.slurm.script import FOLDER, Job, Work, job_script
 if TYPE_CHECKING:
     from rankwise.slurm.states import JobState
 
-slurm_verbs = group("slurm", "Write, submit and follow Slurm jobs.")
+slurm_verbs = group(
+    "slurm",
+    "Write, submit and follow Slurm jobs.",
+    """rankwise slurm submit measure --nodes 2 --time 10 -o machine.json
+    rankwise slurm wait""",
+)
 
 _IN_JOBS = ("measure", "run", "validate", "quick", "doctor", "simulate", "reproduce")
 
@@ -164,7 +169,7 @@ def _work(words: list[str]) -> Work:
         if not left or left[0] not in command.commands:
             raise InputError(f"'{' '.join(words)}' is no verb of rankwise: see 'rankwise --help'")
         command, left = command.commands[left[0]], left[1:]
-    if "--help" in left:
+    if {"-h", "--help"} & {*left}:
         raise InputError(f"a job that shows help does nothing: see 'rankwise {' '.join(words)}' here")
     try:
         parameters = command.make_context(" ".join(words), left).params

@@ -23,15 +23,41 @@ if TYPE_CHECKING:
     from rankwise.api.asking import Times, Validated
 
 
+_SAME = "The same patterns: predict, choose, validate, run, simulate."
+
 GROUPS = {
     "predict": group(
         "predict",
-        "Predict how long a communication pattern takes.\n\nNothing is sent. It needs a profile (rankwise measure).",
+        f"Predict how long a communication pattern takes.\n\nNothing is sent. It needs a profile: rankwise measure. {_SAME}",
+        """rankwise predict halo --grid 4x4x2 --box 64x64x32
+        rankwise predict observed app.comm""",
+        title="PATTERN",
     ),
-    "simulate": group("simulate", "Run a pattern under SimGrid with more ranks than you have."),
-    "run": group("run", "Run a pattern on this machine and verify the data."),
-    "validate": group("validate", "Predict a pattern, run it, and compare."),
-    "choose": group("choose", "Rank algorithms and modes for a pattern, fastest first.", default="exchange"),
+    "simulate": group(
+        "simulate",
+        f"Run a pattern under SimGrid with more ranks than you have.\n\n{_SAME}",
+        "rankwise simulate exchange --profile machine.json --ranks 64",
+        title="PATTERN",
+    ),
+    "run": group(
+        "run",
+        f"Run a pattern on this machine and verify the data.\n\n{_SAME}",
+        "rankwise run halo --grid 2x1x1 --box 32x32x32",
+        title="PATTERN",
+    ),
+    "validate": group(
+        "validate",
+        f"Predict a pattern, run it, and compare.\n\n{_SAME}",
+        "rankwise validate exchange --cutoff 1:4 --bytes 1000",
+        title="PATTERN",
+    ),
+    "choose": group(
+        "choose",
+        "Rank algorithms and modes for a pattern, fastest first.",
+        "rankwise choose halo --grid 4x4x2 --box 64x64x32",
+        default="exchange",
+        title="PATTERN",
+    ),
 }
 
 ProfileFile = Annotated[Path, typer.Option("--profile", help="The machine's profile.")]
@@ -106,9 +132,7 @@ def _run(workload: Workload) -> Callable[..., None]:
         nodes: Nodes,
         seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
         samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("samples.jsonl"),
-        verify: Annotated[
-            bool, typer.Option("--verify", help="Check every received byte (always done; kept for clarity).")
-        ] = True,
+        verify: Annotated[bool, typer.Option("--verify", help="Check every received byte: always done.", hidden=True)] = True,
         timeline: TimelineFile = None,
         as_json: Json = False,
     ) -> None:
@@ -130,7 +154,7 @@ def _validate(workload: Workload) -> Callable[..., None]:
         effort: Effort,
         profile: ProfileFile = Path("machine.json"),
         engines: Annotated[
-            str, typer.Option(help="Which stand side by side: model,run; model,simgrid; or all three. The last is the measure.")
+            str, typer.Option(help="What to compare: model,run; model,simgrid; or all three. The last is the reference.")
         ] = "model,run",
         output: Output = None,
         as_json: Json = False,
@@ -143,12 +167,11 @@ def _validate(workload: Workload) -> Callable[..., None]:
         show(found, as_json)
         _fail_unless_verified(found)
 
+    twice = "" if "validate" in workload.details else "It is run twice: a prediction can come no closer than the second run. "
     validate.__doc__ = f"""Predict {workload.title}, run it, and compare.
 
-    The prediction uses the profile alone, never the timings that it is compared with. Each exchange is interleaved with its
-    building blocks (steps, hops, copies of the same sizes), so that slow changes of the machine cancel; the split between odd
-    and even repetitions gives the noise. Other workloads are run twice: a prediction cannot be expected to come closer than
-    the second run. Without the engine run the simulation takes its place, with as many ranks as you like."""
+    The prediction uses the profile alone, never the timings that it is compared with. {twice}Without the engine run the
+    simulation takes its place, with as many ranks as you like."""
     return validate
 
 
@@ -175,7 +198,11 @@ def _register(workload: Workload) -> None:
         ready = flattened(
             function, workload.options, name, without, seconds=workload.seconds, samples=Path(f"{workload.id}.samples.jsonl")
         )
-        verb(workload.id, example, under=GROUPS[name])(ready)
+        verb(workload.id, example, under=GROUPS[name], listed=_listed(workload))(ready)
+
+
+def _listed(workload: Workload) -> str:
+    return workload.title[0].upper() + workload.title[1:]
 
 
 for _workload in workloads().values():
@@ -216,7 +243,9 @@ def choose(
     show(found, as_json)
 
 
-verb("exchange", _EXAMPLE, under=GROUPS["choose"])(flattened(choose, ExchangeOptions, without=("team_boxes",), **CHOOSING))
+verb("exchange", _EXAMPLE, under=GROUPS["choose"], listed=_listed(workloads()["exchange"]))(
+    flattened(choose, ExchangeOptions, without=("team_boxes",), **CHOOSING)
+)
 
 
 @verb(
@@ -224,6 +253,7 @@ verb("exchange", _EXAMPLE, under=GROUPS["choose"])(flattened(choose, ExchangeOpt
     """rankwise validate choose --cutoff 1:6 --bytes 8,128,1kB,8kB,64kB,256kB --profile machine.json
     rankwise validate choose --engine simgrid --ranks 512 --dims 3 --cutoff 1:2 --bytes 8,1kB,64kB --profile machine.json""",
     GROUPS["validate"],
+    listed="The choice itself: what was lost against the fastest (the regret)",
 )
 def validate_choose(asked: Choices, as_json: Json = False) -> None:
     """Choose for every size and cutoff, run or simulate all candidates, and say how much was lost (the regret).

@@ -295,7 +295,7 @@ class ExchangeOptions(Options):
 
 class ExchangeWorkload(Workload):
     id = "exchange"
-    title = "a neighbour exchange"
+    title = "a neighbour exchange (all within a cutoff: particle codes)"
     options = ExchangeOptions
     chooses = False  # by a contest of its own: decide/choice.py
     examples = {
@@ -305,6 +305,10 @@ class ExchangeWorkload(Workload):
         rankwise simulate exchange --machine hopper --topology torus:4x4x4 --ranks-per-node 1 --dims 3 --cutoff 1,2""",
         "run": "rankwise run exchange --algorithm shift --mode ssend --dims 1 --cutoff 1:4 --bytes 1000",
         "validate": "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json",
+    }
+    details = {
+        "validate": "Each exchange is interleaved with its building blocks (steps, hops, copies of the same sizes), so that "
+        "slow changes of the machine cancel; the split between odd and even repetitions gives the noise."
     }
 
     def cases(self, options: ExchangeOptions, site: Site) -> list[ExchangeCase]:

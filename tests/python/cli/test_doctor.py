@@ -188,11 +188,6 @@ def test_a_senseless_number_of_ranks_is_wrong_usage(capsys):
     assert len(err.splitlines()) == 1
 
 
-def test_help_starts_with_an_example(capsys):
-    assert run(["doctor", "--help"]) == 0
-    assert capsys.readouterr().out.startswith("Example:\n  rankwise doctor\n")
-
-
 @pytest.mark.parametrize(
     ("message", "parts"),
     [

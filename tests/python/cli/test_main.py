@@ -29,6 +29,7 @@ def _verbs() -> Iterator[list[str]]:
 
 
 VERBS = list(_verbs())
+GROUPED = sorted({verb[0] for verb in VERBS if len(verb) > 1} - {"choose", "health", "observe"})  # without a default
 
 
 def test_the_verbs_of_the_contract_are_there() -> None:
@@ -72,13 +73,29 @@ def test_help_of_what_is_no_command_is_one_line_and_exit_2(rankwise: Callable[..
     assert (wrong.code, wrong.out, wrong.err.count("\n")) == (2, "", 1) and "measure" in wrong.err
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
-def test_help_starts_with_an_example_of_the_verb(rankwise: Callable[..., Any], verb: list[str]) -> None:
-    result = rankwise(*verb, "--help")
-    assert result.code == 0
-    first, second = result.out.splitlines()[:2]
-    assert first == "Example:"
-    assert second.strip().startswith("rankwise " + " ".join(verb))
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("verb", [*VERBS, *([group] for group in GROUPED)], ids=" ".join)
+def test_help_says_what_a_verb_does_then_an_example_of_it(rankwise: Callable[..., Any], verb: list[str], option: str) -> None:
+    result = rankwise(*verb, option)
+    says, _, example = result.out.partition("\n\n")
+    assert result.code == 0 and len(says.splitlines()) <= 3 and example.startswith("  rankwise " + " ".join(verb))
+
+
+@pytest.mark.parametrize("verb", [[], *VERBS, *([group] for group in GROUPED)], ids=" ".join)
+def test_the_short_help_fits_on_a_screen_and_names_each_option(rankwise: Callable[..., Any], verb: list[str]) -> None:
+    short, whole = rankwise(*verb, "-h").out, rankwise(*verb, "--help").out
+    assert len(short.splitlines()) <= 32 and max(map(len, short.splitlines())) <= 80
+    options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", whole, re.MULTILINE))
+    assert options == {option for option in options if option in short}
+    assert not options or {"What:", "Where:", "How long:", "Output:"} & {*whole.splitlines()}
+
+
+def test_what_is_said_of_options_by_name_is_of_options_that_there_are() -> None:
+    from rankwise.cli.layout import _PLACES
+
+    register_verbs([])
+    named = {max(option.opts, key=len).removeprefix("--") for _, option in _options(typer.main.get_command(app))}
+    assert _PLACES.keys() <= named
 
 
 def _options(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -116,19 +133,19 @@ def test_an_unknown_verb_is_one_line_and_exit_2(rankwise: Callable[..., Any]) ->
     assert len(result.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("group", sorted({verb[0] for verb in VERBS if len(verb) > 1} - {"choose", "health", "observe"}))
+@pytest.mark.parametrize("group", GROUPED)
 def test_a_group_without_a_command_shows_its_help(rankwise: Callable[..., Any], group: str) -> None:
     result = rankwise(group)
-    assert (result.code, result.err) == (0, "") and result.out == rankwise(group, "--help").out
-    listed = result.out.partition("Commands:")[2].split()
+    assert (result.code, result.err) == (0, "") and result.out == rankwise(group, "-h").out
+    listed = re.split(r"^[A-Z]+:$", result.out, flags=re.MULTILINE)[1].split()
     assert {verb[1] for verb in VERBS if verb[0] == group and len(verb) > 1} <= set(listed)
 
 
 @pytest.mark.parametrize("group", ["choose", "health", "observe"])
-def test_a_group_with_a_default_lists_the_other_commands(rankwise: Callable[..., Any], group: str) -> None:
-    others = rankwise(group, "--help").out.partition("Other commands:")[2].splitlines()
-    named = {line.split()[0] for line in others if re.match(r"  \w", line)}
-    assert len({verb[1] for verb in VERBS if verb[0] == group and len(verb) > 1} - named) == 1
+def test_a_group_with_a_default_lists_its_commands(rankwise: Callable[..., Any], group: str) -> None:
+    for option in ("-h", "--help"):
+        listed = re.split(r"^[A-Z]+ \(default: \w+\):$", rankwise(group, option).out, flags=re.MULTILINE)[1].split("\n\n")[0]
+        assert {verb[1] for verb in VERBS if verb[0] == group and len(verb) > 1} <= set(listed.split())
 
 
 def test_no_verb_at_all_shows_the_formatted_help(rankwise: Callable[..., Any]) -> None:

@@ -130,12 +130,6 @@ def test_the_file_is_what_the_report_reads(rankwise: Rankwise) -> None:
     assert instance.best.algorithm == "refined"
 
 
-def test_help_starts_with_an_example(rankwise: Rankwise) -> None:
-    result = rankwise("map", "--help")
-    assert result.code == 0
-    assert result.out.startswith("Example:\n  rankwise map --grid 50x48 --nodes 50 --ppn 48")
-
-
 FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
 
 

@@ -103,8 +103,3 @@ def test_inputs_are_never_overwritten(folder: Path, capsys: pytest.CaptureFixtur
     assert "one of the inputs" in complaint(capsys, "-o", "./machine.json")
     assert (folder / "machine.json").read_bytes() == before
     assert "is a folder" in complaint(capsys, "-o", ".")
-
-
-def test_help_starts_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["report", "--help"]) == EXIT_OK
-    assert capsys.readouterr().out.startswith("Example:\n  rankwise report")
