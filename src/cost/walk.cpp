@@ -49,7 +49,7 @@ void Walk::add(LinkedSchedules linked) {
       const Step* next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
       while (next != nullptr && next->ops.empty()) next = next == &steps.back() ? nullptr : next + 1;
       describe(steps[i], next, rank, linked.partners, part);
-      describe_work(steps[i], i == 0 && parts_.empty(), part.schedules[rank].adds, part);
+      describe_work(steps[i], i == 0 && parts_.empty(), part);
     }
   }
   part.steps.push_back(static_cast<Trace::Id>(part.passages.size()));
@@ -126,7 +126,7 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
   }
 }
 
-void Walk::describe_work(const Step& step, bool first, bool adds, Part& part) const {
+void Walk::describe_work(const Step& step, bool first, Part& part) const {
   const std::size_t begin = part.transfers.size() - step.ops.size();
   const auto follows_receive = [&step](const Op& op) {
     return std::any_of(op.after.begin(), op.after.end(),
@@ -141,8 +141,8 @@ void Walk::describe_work(const Step& step, bool first, bool adds, Part& part) co
     transfer.posted = posted;
     transfer.first = first;
     transfer.compute_s = op.compute_s;
-    const bool works = op.kind == Op::Kind::copy || (adds && op.kind == Op::Kind::recv);
-    if (works) (adds ? transfer.added : transfer.copied) = op.blocks();
+    const bool works = op.kind == Op::Kind::copy || (op.adds && op.kind == Op::Kind::recv);
+    if (works) (op.adds ? transfer.added : transfer.copied) = op.blocks();
   }
 }
 

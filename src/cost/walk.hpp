@@ -160,7 +160,7 @@ class Walk {
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners, Part& part);
   // What counts only where steps were timed.
-  void describe_work(const Step& step, bool first, bool adds, Part& part) const;
+  void describe_work(const Step& step, bool first, Part& part) const;
   [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.

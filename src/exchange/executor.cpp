@@ -25,7 +25,7 @@ Executor::Executor(MPI_Comm comm, const RankSchedule& schedule, SendMode mode, s
     : comm_(comm),
       schedule_(schedule),
       mode_(mode),
-      adds_(schedule.adds),
+      adds_(schedule.adds()),
       slots_(slots.begin(), slots.end()),
       callbacks_(std::move(callbacks)) {
   bind();
@@ -104,7 +104,7 @@ std::vector<Executor::Stretch> Executor::stretches(const Op& op) {
       const SlotBuffer& buffer = slots_[static_cast<std::size_t>(slot)];
       if (buffer.bytes == 0) continue;
       bool is_first = false;
-      if (adds_ && op.kind == Op::Kind::recv) {
+      if (op.adds && op.kind == Op::Kind::recv) {
         is_first = empty_[static_cast<std::size_t>(slot)];
         empty_[static_cast<std::size_t>(slot)] = false;
       }
@@ -131,7 +131,7 @@ Executor::Action Executor::prepare(const Op& op) {
   for (const Stretch& stretch : action.stretches) bytes += stretch.bytes;
   if (bytes > INT_MAX) invalid("a message of " + std::to_string(bytes) + " B is too large: keep it below 2 GiB");
   action.count = static_cast<int>(bytes);
-  if (adds_ && op.kind == Op::Kind::recv) {
+  if (op.adds && op.kind == Op::Kind::recv) {
     action.data = scratch_.emplace_back(bytes).data();
   } else if (action.stretches.size() == 1) {
     action.data = action.stretches.front().data;
@@ -267,7 +267,7 @@ void Executor::run_local(const Action& action) {
   switch (action.op->kind) {
     case Op::Kind::send: break;
     case Op::Kind::recv: {
-      if (!adds_) break;
+      if (!action.op->adds) break;
       const std::byte* from = action.data;
       for (const Stretch& into : action.stretches) {
         if (into.is_first) {
@@ -283,7 +283,7 @@ void Executor::run_local(const Action& action) {
       for (std::size_t i = 0; i < action.stretches.size(); ++i) {
         const Stretch& into = action.stretches[i];
         if (into.bytes == 0) continue;
-        if (adds_) {
+        if (action.op->adds) {
           callbacks_.add(into.data, action.source[i].data, into.bytes);
         } else {
           std::memcpy(into.data, action.source[i].data, into.bytes);
@@ -331,11 +331,13 @@ void Executor::finish(Stage& stage) {
   // order of the step, so that sums come out the same every time.
   for (std::size_t i = stage.requests.size(); i < stage.actions.size(); ++i) {
     const Action& action = stage.actions[i];
-    if (action.op->kind == Op::Kind::visit || !adds_) run_local(action);
+    if (!action.op->adds) run_local(action);
   }
   wait_all(static_cast<int>(stage.requests.size()), stage.requests.data());
   if (!adds_) return;
-  for (const Action& action : stage.actions) run_local(action);
+  for (const Action& action : stage.actions) {
+    if (action.op->adds) run_local(action);
+  }
 }
 
 void Executor::finish_in_order(Stage& stage) {
@@ -347,7 +349,7 @@ void Executor::finish_in_order(Stage& stage) {
     return is_local(i) || (is_blocking(mode_) && stage.actions[i].op->kind == Op::Kind::send);
   };
   // What nobody waits for is added at the end, in the order of the step, so that sums come out the same every time.
-  const auto is_last = [&](const Action& action) { return adds_ && action.releases.empty(); };
+  const auto is_last = [&](const Action& action) { return action.op->adds && action.releases.empty(); };
   for (std::size_t i = 0; i < stage.actions.size(); ++i) {
     if (stage.waits_for[i] == 0 && done_at_once(i)) done.push_back(i);
   }

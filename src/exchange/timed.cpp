@@ -199,7 +199,7 @@ Job::Job(MPI_Comm comm, const ExchangeSpec& spec, std::size_t block_bytes) : com
   require_sizes(comm, import_, bytes_);
   blocks_.emplace(spec, rank, import_, bytes_);
   importer_.emplace(comm, import_, spec.mode, blocks_->slots());
-  if (!reduce_.adds) return;
+  if (!includes_reduce(spec)) return;
   sums_.emplace(spec, rank, reduce_, std::vector<std::size_t>(bytes_.begin(), bytes_.begin() + reduce_.slots));
   reducer_.emplace(comm, reduce_, spec.mode, sums_->slots(), Callbacks{add_bytes, {}});
 }
@@ -210,7 +210,7 @@ Job::Job(MPI_Comm comm, const Ingredient& ingredient, std::size_t block_bytes) :
   const bool takes_part = rank == ingredient.a || rank == ingredient.b;
   bytes_.assign(static_cast<std::size_t>(schedule.slots), takes_part ? block_bytes : 0);
   require_sizes(comm, schedule, bytes_);
-  if (!schedule.adds) {
+  if (ingredient.kind != Ingredient::Kind::add) {
     import_ = std::move(schedule);
     blocks_.emplace(rank, takes_part ? 0 : -1, ingredient_origins(ingredient, rank), import_, bytes_);
     importer_.emplace(comm, import_, ingredient.mode, blocks_->slots());

@@ -75,14 +75,20 @@ std::string why_not(const RankSchedule& schedule, Index slots, std::size_t ranks
 }  // namespace
 
 std::vector<std::string> find_malformed(const std::vector<RankSchedule>& schedules, const std::vector<std::size_t>& slots,
-                                        bool adds) {
+                                        std::optional<bool> adds) {
   if (schedules.size() != slots.size()) {
     return {"there are schedules of " + std::to_string(schedules.size()) + " ranks, not of " + std::to_string(slots.size())};
   }
   std::vector<std::string> findings;
   for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
     std::string why = why_not(schedules[rank], static_cast<Index>(slots[rank]), schedules.size());
-    if (schedules[rank].adds != adds) why = adds ? "does not add up what arrives" : "adds up what arrives";
+    const auto differs = [&](const Op& op) {
+      return (op.kind == Op::Kind::recv || op.kind == Op::Kind::copy) && op.adds != adds;
+    };
+    const auto has_one = [&](const Step& step) { return std::ranges::any_of(step.ops, differs); };
+    if (adds && std::ranges::any_of(schedules[rank].steps, has_one)) {
+      why = *adds ? "does not add up what arrives" : "adds up what arrives";
+    }
     if (!why.empty()) findings.push_back("rank " + std::to_string(rank) + " " + why);
   }
   return findings;
@@ -162,7 +168,7 @@ void find_races(Index rank, const RankSchedule& schedule, Findings& findings) {
     for (const auto& [place, users] : uses) {
       for (std::size_t i = 0; i < users.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
-          const bool both_add = schedule.adds && users[i].writes && users[j].writes;
+          const bool both_add = users[i].writes && users[j].writes && step.ops[users[i].op].adds && step.ops[users[j].op].adds;
           if (users[i].op == users[j].op || both_add || (!users[i].writes && !users[j].writes)) continue;
           if (comes_after(step, users[i].op, users[j].op) || comes_after(step, users[j].op, users[i].op)) continue;
           findings.add(at(rank, s) + " receives into place " + std::to_string(place) + " while it is in use");
@@ -249,14 +255,15 @@ void follow(const Trace& trace, Contents<Content>& contents, Findings& findings,
   }
 }
 
-std::vector<std::size_t> sizes_of(const std::vector<std::vector<Index>>& rows) {
+template <typename Row>
+std::vector<std::size_t> sizes_of(const std::vector<Row>& rows) {
   std::vector<std::size_t> sizes;
-  for (const std::vector<Index>& row : rows) sizes.push_back(row.size());
+  for (const Row& row : rows) sizes.push_back(row.size());
   return sizes;
 }
 
 // Whether schedules name only what there is, so that they can be followed.
-bool well_formed(const std::vector<RankSchedule>& schedules, const std::vector<std::size_t>& slots, bool adds,
+bool well_formed(const std::vector<RankSchedule>& schedules, const std::vector<std::size_t>& slots, std::optional<bool> adds,
                  Findings& findings) {
   std::vector<std::string> malformed = find_malformed(schedules, slots, adds);
   for (std::string& finding : malformed) findings.add(std::move(finding));
@@ -381,53 +388,82 @@ std::vector<std::string> check_schedules(const ExchangeSpec& spec, const std::ve
   return findings.take();
 }
 
-std::vector<std::string> check_reduces(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules) {
+namespace {
+
+// held, expected: as check_sums. adds: as find_malformed.
+std::vector<std::string> sums(const std::vector<RankSchedule>& schedules, const std::vector<std::vector<SlotOf>>& held,
+                              const std::vector<ExpectedSum>& expected, std::optional<bool> adds) {
   Findings findings;
-  std::vector<std::size_t> slots;
-  for (Index rank = 0; rank < spec.ranks(); ++rank) slots.push_back(static_cast<std::size_t>(make_reduce(spec, rank).slots));
-  if (!well_formed(schedules, slots, /*adds=*/true, findings)) return findings.take();
+  if (!well_formed(schedules, sizes_of(held), adds, findings)) return findings.take();
   using Sum = std::vector<std::pair<Index, Index>>;  // the slots (rank, slot) that went into it
   Contents<Sum> contents(schedules, findings);
   for (std::size_t r = 0; r < schedules.size(); ++r) {
-    const auto rank = static_cast<Index>(r);
-    const Index kept = schedules[r].slots - schedules[r].passing;
+    const Index empty = schedules[r].slots - schedules[r].passing;  // a slot that passes on holds an empty sum
     for (Index slot = 0; slot < schedules[r].slots; ++slot) {
-      contents.put(rank, slot, slot < kept ? Sum{{rank, slot}} : Sum{});
+      const auto& [rank, number] = held[r][static_cast<std::size_t>(slot)];
+      if (slot >= empty) contents.put(static_cast<Index>(r), slot, Sum{});
+      if (slot < empty && rank >= 0) contents.put(static_cast<Index>(r), slot, Sum{{rank, number}});
     }
   }
   const Trace trace = replayed(schedules, findings);
-  const auto move = [&](Index rank, const Op& op, std::size_t, const std::vector<Sum>& sums) {
+  const auto move = [&](Index rank, const Op& op, std::size_t, std::vector<Sum> arrived) {
     std::size_t i = 0;
     each_slot(op.slots, [&](Index slot) {
-      Sum& sum = contents.held(rank, slot).content;
-      sum.insert(sum.end(), sums[i].begin(), sums[i].end());
-      ++i;
+      Sum& what = arrived[i++];
+      auto& into = contents.held(rank, slot);
+      if (op.adds && into.slot >= 0) {
+        into.content.insert(into.content.end(), what.begin(), what.end());
+      } else {
+        contents.put(rank, slot, std::move(what));
+      }
     });
   };
   follow(trace, contents, findings, move, [](Index, const Op&, std::size_t) {});
-  for (std::size_t r = 0; r < schedules.size(); ++r) {
-    const auto rank = static_cast<Index>(r);
-    const Index own = own_slot(spec, rank);
-    if (own < 0) continue;
+  for (const ExpectedSum& wanted : expected) {
+    Sum& found = contents.held(wanted.rank, wanted.slot).content;
+    Sum right;
+    for (const auto& [from, slot] : wanted.from) right.emplace_back(from, slot);
+    std::ranges::sort(found);
+    std::ranges::sort(right);
+    if (found == right) continue;
     std::map<std::pair<Index, Index>, int> times;
-    for (const auto& source : contents.held(rank, own).content) ++times[source];
-    std::set<std::pair<Index, Index>> expected;
-    for (const auto& [from, slot] : contributions_to(spec, rank)) expected.emplace(from, slot);
+    for (const auto& source : found) ++times[source];
+    const std::set<std::pair<Index, Index>> missing(right.begin(), right.end());
     const auto contribution = [&](const std::pair<Index, Index>& source) {
       return "the contribution of " + name(source.first) + ", slot " + std::to_string(source.second);
     };
-    for (const auto& source : expected) {
-      if (!times.contains(source)) findings.add(name(rank) + " misses " + contribution(source));
+    for (const auto& source : missing) {
+      if (!times.contains(source)) findings.add(name(wanted.rank) + " misses " + contribution(source));
     }
     for (const auto& [source, count] : times) {
-      if (!expected.contains(source)) {
-        findings.add(name(rank) + " gets " + contribution(source) + ", which is not its own");
-      } else if (count > 1) {
-        findings.add(name(rank) + " gets " + contribution(source) + " " + std::to_string(count) + " times");
+      if (!missing.contains(source)) {
+        findings.add(name(wanted.rank) + " gets " + contribution(source) + ", which is not its own");
+      } else if (count > 1 && wanted.once) {
+        findings.add(name(wanted.rank) + " gets " + contribution(source) + " " + std::to_string(count) + " times");
       }
     }
   }
   return findings.take();
+}
+
+}  // namespace
+
+std::vector<std::string> check_sums(const std::vector<RankSchedule>& schedules, const std::vector<std::vector<SlotOf>>& held,
+                                    const std::vector<ExpectedSum>& expected) {
+  return sums(schedules, held, expected, std::nullopt);
+}
+
+std::vector<std::string> check_reduces(const ExchangeSpec& spec, const std::vector<RankSchedule>& schedules) {
+  std::vector<std::vector<SlotOf>> held;
+  std::vector<ExpectedSum> expected;
+  for (Index rank = 0; rank < spec.ranks(); ++rank) {
+    const RankSchedule made = make_reduce(spec, rank);
+    std::vector<SlotOf>& of_rank = held.emplace_back(static_cast<std::size_t>(made.slots), SlotOf{-1, 0});
+    for (Index slot = 0; slot < made.slots - made.passing; ++slot) of_rank[static_cast<std::size_t>(slot)] = {rank, slot};
+    const Index own = own_slot(spec, rank);
+    if (own >= 0) expected.push_back({rank, own, contributions_to(spec, rank)});
+  }
+  return sums(schedules, held, expected, true);
 }
 
 std::vector<std::string> check_exchange(const ExchangeSpec& spec) {

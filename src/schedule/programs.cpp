@@ -130,7 +130,7 @@ void add_work(const Ingredient& one, Index rank, RankSchedule& schedule) {
     const bool adds = one.kind == Ingredient::Kind::add;
     const Index into = adds ? j : 1 + j;
     const Index from = adds ? one.width + j : 0;
-    step.ops.push_back({Op::Kind::copy, rank, 0, {{into, 1}}, {{from, 1}}, {}});
+    step.ops.push_back({Op::Kind::copy, rank, 0, {{into, 1}}, {{from, 1}}, {}, 0.0, adds});
   }
   schedule.steps.push_back(std::move(step));
 }
@@ -162,7 +162,6 @@ RankSchedule make_ingredient(const Ingredient& ingredient, Index rank) {
   schedule.slots = is_chain                                   ? 1 + ingredient.hops
                    : ingredient.kind == Ingredient::Kind::add ? 2 * ingredient.width
                                                               : 1 + Index{ingredient.hops} * ingredient.width;
-  schedule.adds = ingredient.kind == Ingredient::Kind::add;
   schedule.neighborhood = ingredient.kind == Ingredient::Kind::collective;
   if (!takes_part(ingredient, rank)) return schedule;
   const Index peer = rank == ingredient.a ? ingredient.b : ingredient.a;

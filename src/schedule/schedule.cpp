@@ -85,6 +85,10 @@ Index Op::blocks() const {
                          [](Index sum, const SlotRange& range) { return sum + range.count; });
 }
 
+bool RankSchedule::adds() const {
+  return std::ranges::any_of(steps, [](const Step& step) { return std::ranges::any_of(step.ops, &Op::adds); });
+}
+
 Index RankSchedule::places() const { return place.empty() ? slots : 1 + *std::max_element(place.begin(), place.end()); }
 
 Index RankSchedule::place_of(Index slot) const { return place.empty() ? slot : place[static_cast<std::size_t>(slot)]; }
@@ -216,7 +220,6 @@ RankSchedule reversed(const RankSchedule& schedule, SendMode mode) {
   back.slots = schedule.slots;
   back.place = schedule.place;
   back.passing = schedule.passing;
-  back.adds = true;
   back.neighborhood = schedule.neighborhood;
   for (auto step = schedule.steps.rbegin(); step != schedule.steps.rend(); ++step) {
     Step turned;
@@ -226,6 +229,7 @@ RankSchedule reversed(const RankSchedule& schedule, SendMode mode) {
       if (op.kind == Op::Kind::send) other.kind = Op::Kind::recv;
       if (op.kind == Op::Kind::recv) other.kind = Op::Kind::send;
       if (op.kind == Op::Kind::copy) std::swap(other.slots, other.source);
+      other.adds = other.kind == Op::Kind::recv || other.kind == Op::Kind::copy;
       turned.ops.push_back(std::move(other));
     }
     for (std::size_t i = 0; i < step->ops.size(); ++i) {

@@ -104,6 +104,7 @@ struct Op {
   std::vector<SlotRange> source;   // copy only: where it comes from
   std::vector<std::size_t> after;  // the operations of this step (by position) that must have completed before
   double compute_s = 0.0;          // compute only: how long it takes, as was observed
+  bool adds = false;               // of a receive or copy: to what the slots hold, as when forces return
 
   [[nodiscard]] Index blocks() const;
 };
@@ -121,9 +122,9 @@ struct RankSchedule {
   std::vector<Index> place;   // empty: every slot has a place of its own; else the place of each slot: slots that
                               // share one are never needed at the same time
   Index passing = 0;          // the last so many slots only pass blocks on: they hold nothing when the way back begins
-  bool adds = false;          // what arrives (or is copied) is added to what the slots hold, as when forces return
   bool neighborhood = false;  // the one step is carried out as an MPI neighbourhood collective
 
+  [[nodiscard]] bool adds() const;  // whether any operation does
   [[nodiscard]] Index places() const;
   [[nodiscard]] Index place_of(Index slot) const;
   [[nodiscard]] Index operations() const;

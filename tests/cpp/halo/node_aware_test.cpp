@@ -191,7 +191,7 @@ bool plays_right(const NodePattern& pattern, const std::vector<NodeAwareSchedule
   Play play(schedules, random);
   for (std::size_t r = 0; r < parts.size(); ++r) {
     const auto& slots = parts[r].slots;
-    if (parts[r].schedule.adds || slots.size() != static_cast<std::size_t>(parts[r].schedule.slots)) return false;
+    if (parts[r].schedule.adds() || slots.size() != static_cast<std::size_t>(parts[r].schedule.slots)) return false;
     for (std::size_t slot = 0; slot < slots.size(); ++slot) {
       if (slots[slot].source != static_cast<Index>(r)) continue;
       play.write(static_cast<Index>(r), static_cast<Index>(slot), {{number(slots[slot]), 0}});

@@ -139,7 +139,7 @@ class Play {
     for (const Index slot : sent) tokens.push_back(read(static_cast<Index>(from.rank), slot));
     for (std::size_t i = 0; i < landing.size(); ++i) {
       const auto rank = static_cast<Index>(to.rank);
-      if (schedules_[to.rank].adds) {
+      if (op(to).adds) {
         for (const auto& one : read(rank, landing[i])) tokens[i].insert(one);
       }
       write(rank, landing[i], tokens[i]);
@@ -167,16 +167,16 @@ inline void mutate(Schedules& schedules, Generator& generate) {
   const int what = generate.pick(0, 15);
   if (what == 0) schedule.slots += far;
   if (what == 1) schedule.passing += far;
-  if (what == 2) schedule.adds = !schedule.adds;
   if (what == 3) schedule.place.assign(below(static_cast<std::size_t>(schedule.slots) + 2), far);
   if (what == 4 && generate.pick(0, 3) == 0) schedules.pop_back();
-  if (what < 5 || schedule.steps.empty()) return;
+  if ((what < 5 && what != 2) || schedule.steps.empty()) return;
   const std::size_t s = below(schedule.steps.size());
   std::vector<Op>& ops = schedule.steps[s].ops;
   if (what == 5) schedule.steps.erase(schedule.steps.begin() + static_cast<std::ptrdiff_t>(s));
   if (what == 6) std::swap(schedule.steps[s], schedule.steps[below(schedule.steps.size())]);
-  if (what < 7 || ops.empty()) return;
+  if ((what < 7 && what != 2) || ops.empty()) return;
   Op& op = ops[below(ops.size())];
+  if (what == 2) op.adds = !op.adds;
   std::vector<SlotRange>& ranges = op.source.empty() || generate.pick(0, 1) == 0 ? op.slots : op.source;
   const bool has = !ranges.empty();
   switch (what) {

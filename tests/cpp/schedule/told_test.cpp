@@ -110,7 +110,7 @@ TEST(Told, Ingredients) {
   std::string slots;
   for (const Kind kind : {Kind::step, Kind::chain, Kind::collective, Kind::copy, Kind::add}) {
     const RankSchedule one = make_ingredient({kind, SendMode::ssend, 3, 2}, 0);
-    slots += std::to_string(one.slots) + (one.adds ? " adds" : "") + (one.neighborhood ? " neighborhood" : "") + ", ";
+    slots += std::to_string(one.slots) + (one.adds() ? " adds" : "") + (one.neighborhood ? " neighborhood" : "") + ", ";
     EXPECT_EQ(told(make_ingredient({kind, SendMode::ssend, 3, 2}, 2)), "");
   }
   EXPECT_EQ(slots, "7, 4, 7 neighborhood, 7, 4 adds, ");
@@ -178,7 +178,7 @@ TEST(Told, WhatIsMalformed) {
   const std::string start = "rank 1 in step 0, operation 2 ";
   EXPECT_EQ(wrong([](auto&) {}), "");
   EXPECT_EQ(wrong([](auto&) {}, true), "rank 0 does not add up what arrives. rank 1 does not add up what arrives. ");
-  EXPECT_EQ(wrong([](auto& s) { s[1].adds = true; }), "rank 1 adds up what arrives. ");
+  EXPECT_EQ(wrong([](auto& s) { s[1].steps[0].ops[0].adds = true; }), "rank 1 adds up what arrives. ");
   EXPECT_EQ(wrong([](auto& s) { s.pop_back(); }), "there are schedules of 1 ranks, not of 2. ");
   EXPECT_EQ(wrong([](auto& s) { s[0].slots = 4; }), "rank 0 has 4 slots, not 3. ");
   EXPECT_EQ(wrong([](auto& s) { s[0].passing = 4; }), "rank 0 passes on 4 slots. ");
