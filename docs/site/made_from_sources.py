@@ -45,6 +45,8 @@ def verbs() -> Iterator[tuple[str, Any]]:
 
 def _below(words: tuple[str, ...], command: Any) -> Iterator[tuple[str, Any]]:
     for name, below in sorted(getattr(command, "commands", {}).items()):
+        if below.hidden:
+            continue
         yield " ".join((*words, name)), below
         yield from _below((*words, name), below)
 

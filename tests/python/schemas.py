@@ -15,9 +15,12 @@ __all__ = ["check", "closed", "name_of", "names", "schema"]
 def name_of(path: str, asked: Mapping[str, Any]) -> str:
     """Return the name of what a verb prints: its words, and of a verb that answers several questions which it was asked."""
     words = path.split()[1:]
+    if words[:1] == ["measure"] and f"measure-{words[1]}" not in names():
+        return "measure"  # whatever was measured between ranks, it is a profile
+    if words == ["profile", "fit"]:
+        return "fit"
     beside = {
         "doctor": "nodes" if asked.get("nodes") else "",
-        "measure": asked.get("what") if asked.get("what") in ("all-pairs", "fft3d", "pack") else "",
         "report": "profiles" if asked.get("profiles") else "",
         "map": "observed" if asked.get("observed") or asked.get("graph") else "",
     }

@@ -19,52 +19,69 @@ from rankwise.questions import Options, option
 from rankwise.records import key, record
 from rankwise.units import format_bandwidth, format_time, parse_ints, parse_seconds, parse_sizes
 
-Campaigns = Literal[
-    "pingpong", "latency", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp", "all-pairs", "fft3d", "pack"
-]  # fmt: skip
+# What can be measured, and how long it takes where nothing else is said.
+CAMPAIGNS = {
+    "latency": "Ping-pong with MPI_Send and MPI_Ssend, one way and both: 15 s",
+    "bandwidth": "64 messages in flight, one way and both, as osu_bw: 15 s",
+    "pairs": "Streams of 1, 2, 4, ... pairs of ranks at once: 15 s",
+    "one-to-all": "A ping-pong of one rank with each other in turn: 15 s",
+    "alltoall": "MPI_Alltoall with a rank on each core or node: 15 s",
+    "loggp": "Send and receive overhead, gap, protocol limits: 15 s",
+    "all-pairs": "Streams between all pairs of nodes, for doctor --nodes: 300 s",
+    "fft3d": "Rates of local FFTs and of memory, for predict fft3d: 1 min",
+    "pack": "Packing and unpacking of halos, for predict halo: 1 s",
+}
+SECONDS = {"all-pairs": 300, "fft3d": 1}  # the time limit where it is not 15 s
+_OF_MESSAGES = ("latency", "pingpong", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp")
 
 
 @dataclass(frozen=True)
 class Campaign(Options):
     """What to measure, for how long, and where the profile goes."""
 
-    what: Campaigns = option(
-        "pingpong",
-        "pingpong or latency (the default: plain and synchronous sends, both directions at once, and what pairs at once "
-        "share), bandwidth (64 messages in flight, one way and both), pairs (a ping-pong, and those over a growing number of "
-        "pairs at every size), one-to-all, alltoall, loggp (a message's parts), all-pairs (streams between all nodes, for "
-        "doctor --nodes), fft3d (the rates of 3-D FFTs, added to the profile), or pack (what packing messages takes, added to "
-        "the profile: a second).",
-        "[WHAT]",
-    )
+    what: Literal[
+        "pingpong", "latency", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp", "all-pairs", "fft3d", "pack"
+    ] = option("pingpong", f"{', '.join(CAMPAIGNS)}; or pingpong, which is latency.", "[WHAT]")
     output: Path = option(Path("machine.json"), "The profile to write; samples go beside it.", "--output", "-o", check=writable)
-    resume: bool = option(False, "Go on with an interrupted campaign.", "--resume")
-    sizes: str | None = option(None, "Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB.")
+    resume: bool = option(False, "Go on with an interrupted campaign.", "--resume", verbs=(*_OF_MESSAGES, "all-pairs"))
+    sizes: str | None = option(
+        None, "Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB; all-pairs: 8,1MB.", verbs=(*_OF_MESSAGES, "all-pairs")
+    )
     launches: int | None = option(
         None,
         "Starts of mpiexec; reliable intervals need 10. Their spread is the interval. Default: as many as the time holds, "
         "about 0.3 s each.",
+        verbs=_OF_MESSAGES,
     )
     spread: str = option(
-        "0", "Spread the launches over this time (10m), to catch slow and fast phases of the machine.", metavar="TIME"
-    )
+        "0", "Spread the launches over this time (10m), to catch slow and fast phases of the machine.", metavar="TIME",
+        verbs=_OF_MESSAGES,
+    )  # fmt: skip
     seconds: float | None = option(
         None,
-        "Time limit in seconds. Starting ranks for the first five launches comes on top. Default: 15; fft3d: 1 a cube; "
-        "all-pairs: 300.",
+        "Time limit in seconds; fft3d: of each cube. Starting ranks for the first five launches comes on top.",
+        verbs=(*_OF_MESSAGES, *SECONDS),
     )
     precision: float = option(
-        0.03, "Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more."
+        0.03, "Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more.",
+        verbs=_OF_MESSAGES,
+    )  # fmt: skip
+    statistic: Statistic = option(
+        "median", "Statistic of a measured time: median, minimum, mean, smallest-20 or tukey-mean.", verbs=_OF_MESSAGES
     )
-    statistic: Statistic = option("median", "Statistic of a measured time: median, minimum, mean, smallest-20 or tukey-mean.")
-    background: int = option(0, "Measure plain sends also while N other pairs of ranks keep the link busy.", metavar="N")
+    background: int = option(
+        0, "Measure plain sends also while N other pairs of ranks keep the link busy.", metavar="N", verbs=_OF_MESSAGES
+    )
     hosts: str | None = option(
         None,
         "Nodes, to measure between them too: node1,node2 or n[01-04]. Default: those of the Slurm allocation.",
+        verbs=(*_OF_MESSAGES, "all-pairs"),
     )
-    links: str | None = option(None, "Link classes to measure, as in same-socket,other-node. Default: all there are.")
-    n: str | None = option(None, "fft3d: points an axis of the cubes. Default: 40,80,160,288.", "--n")
-    ranks: str | None = option(None, "fft3d: numbers of ranks. Default: 1 and the cores.", "--ranks")
+    links: str | None = option(
+        None, "Link classes to measure, as in same-socket,other-node. Default: all there are.", verbs=_OF_MESSAGES
+    )
+    n: str | None = option(None, "Points an axis of the cubes. Default: 40,80,160,288.", "--n", verbs=("fft3d",))
+    ranks: str | None = option(None, "Numbers of ranks. Default: 1 and the cores.", "--ranks", verbs=("fft3d",))
 
 
 @record
@@ -252,13 +269,14 @@ def measure(asked: Campaign | None = None) -> Result:
     """
     asked = asked or Campaign()
     what = "pingpong" if asked.what == "latency" else asked.what
+    seconds = SECONDS.get(what, 15) if asked.seconds is None else asked.seconds
     if asked.what == "fft3d":
         from rankwise.engines.fft3d_calibrate import DEFAULT_SIZES, FftPlan, measure_fft3d
         from rankwise.machine.discover import discover
 
         sizes = parse_ints(asked.n, "--n") if asked.n else list(DEFAULT_SIZES)
         counts = parse_ints(asked.ranks, "--ranks") if asked.ranks else sorted({1, discover().allowed_core_count})
-        rates = measure_fft3d(asked.output, FftPlan(sizes, counts, 1.0 if asked.seconds is None else asked.seconds))
+        rates = measure_fft3d(asked.output, FftPlan(sizes, counts, seconds))
         return Added(rates, load(asked.output))
     if asked.what == "pack":
         from rankwise.measure.packing import measure_packing
@@ -271,12 +289,11 @@ def measure(asked: Campaign | None = None) -> Result:
     if asked.what == "all-pairs":
         from rankwise.api.streams import Streams, measured
 
-        seconds = 300.0 if asked.seconds is None else asked.seconds
         return measured(Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume))
     wanted = Measurement(
         sizes=tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else None,
         launches=asked.launches,
-        seconds=15.0 if asked.seconds is None else asked.seconds,
+        seconds=seconds,
         statistic=asked.statistic,
         precision=asked.precision,
         what=what,

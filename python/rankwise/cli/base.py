@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
@@ -68,7 +69,26 @@ class _Group(_Helped, TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.default is None:
             return super().parse_args(ctx, args or ["-h"])
-        return super().parse_args(ctx, args if args and not args[0].startswith("-") else [self.default, *args])
+        return super().parse_args(ctx, self.with_verb(args))
+
+    def with_verb(self, args: list[str]) -> list[str]:
+        """Return words that begin with a verb of a group with a default: one that stands after options, or the default."""
+        if self.default is None or (args and not args[0].startswith("-")):
+            return args
+        flags = {
+            name
+            for each in self.commands.values()
+            for option in each.params
+            if getattr(option, "is_flag", False)
+            for name in option.opts
+        }
+        takes_words = any(param.param_type_name == "argument" for param in self.commands[self.default].params)
+        for at, word in enumerate([] if takes_words else args):
+            before = args[at - 1]
+            whole = before in {*flags, "-h", "--help"} or "=" in before or re.match(r"-\w.", before)
+            if word in self.commands and (whole or not before.startswith("-")):
+                return [word, *args[:at], *args[at + 1 :]]
+        return [self.default, *args]
 
 
 class _Root(_Group):
@@ -114,11 +134,17 @@ def group(name: str, help: str, example: str, default: str | None = None, title:
 
 
 def verb(
-    name: str, example: str, under: typer.Typer = app, settings: dict[str, Any] | None = None, listed: str | None = None
+    name: str,
+    example: str,
+    under: typer.Typer = app,
+    settings: dict[str, Any] | None = None,
+    listed: str | None = None,
+    hidden: bool = False,
 ) -> Callable[[Verb], Verb]:
     """Register a function as a verb whose help shows ``example`` (one command a line) after its first sentence.
 
-    ``settings`` are those of click's context; ``listed`` is what lists say of it, where that is not its first sentence.
+    ``settings`` are those of click's context; ``listed`` is what lists say of it, where that is not its first sentence;
+    ``hidden``: an old name, in no list.
     """
 
     class Command(_Helped, TyperCommand):
@@ -139,7 +165,7 @@ def verb(
 
     def register(function: Verb) -> Verb:
         told = inspect.cleandoc(function.__doc__ or "")
-        made = under.command(name, cls=Command, context_settings=settings, help=told or None, short_help=listed)
+        made = under.command(name, cls=Command, context_settings=settings, help=told or None, short_help=listed, hidden=hidden)
         made(flattened(function, verb=name))
         return function
 

@@ -74,16 +74,23 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=\.)\s+(?=[^a-z])", " ".join(text.split("\n\n")[0].split()), maxsplit=1)[0]
 
 
+def group_of(command: Any, ctx: Any) -> Any:
+    """Return the group whose help a command's help is: itself, or the group whose default it is; else None."""
+    if hasattr(command, "commands"):
+        return command
+    above = ctx.parent.command if ctx.parent is not None else None
+    return above if getattr(above, "default", None) == ctx.info_name else None
+
+
 def commands_of(command: Any, ctx: Any) -> tuple[str, list[tuple[str, str]]]:
     """Return what stands over a list of commands, and each with what it does: of a group, and of the default of one."""
-    group = command if hasattr(command, "commands") else ctx.parent.command if ctx.parent is not None else None
-    default = getattr(group, "default", None)
-    if group is None or (group is not command and default != ctx.info_name):
+    if (group := group_of(command, ctx)) is None:
         return "", []
-    rows = [
-        (name, first_sentence(each.short_help or each.help or "").removesuffix(".")) for name, each in group.commands.items()
-    ]
-    return f"{group.title} (default: {default})" if default else str(group.title), rows
+    listed = {
+        name: first_sentence(each.short_help or each.help or "") for name, each in group.commands.items() if not each.hidden
+    }
+    rows = [(name, says.removesuffix(".")) for name, says in listed.items()]
+    return f"{group.title} (default: {group.default})" if group.default else str(group.title), rows
 
 
 def usage_of(command: Any, ctx: Any) -> str:
@@ -130,7 +137,8 @@ def page(command: Any, ctx: Any, left_out: int = 0) -> str:
     for example in command.example.splitlines()[: 1 if left_out else None]:
         to.write(f"{_continued(example)}\n")
     to.write("\n")
-    to.write_usage(ctx.command_path, usage_of(command, ctx))
+    path = ctx.command_path if group_of(command, ctx) in (None, command) else ctx.parent.command_path
+    to.write_usage(path, usage_of(command, ctx))
     if details and left_out < 2:
         to.write_paragraph()
         to.write_text(details)
@@ -148,7 +156,7 @@ def page(command: Any, ctx: Any, left_out: int = 0) -> str:
         with to.section("Often needed"):
             to.write_dl([(names, _shortened(help)) for names, help, often in rows if often])
         further = " ".join(re.sub(r"( [^-].*|, -\w)$|^-\w, ", "", names) for names, _, often in rows if not often)
-        more = f"More: {further} ({ctx.command_path} --help)"
+        more = f"More: {further} ({path} --help)"
         to.write(f"\n{textwrap.fill(more, to.width, break_long_words=False, break_on_hyphens=False)}\n")
     return shown(to.getvalue().rstrip("\n"))
 

@@ -2,38 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from inspect import cleandoc
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rankwise.api import profiles
 from rankwise.api.profiles import Campaign, Fitting, Tables, import_tables, load
-from rankwise.cli.base import Json, group, show, tell, verb, writable
+from rankwise.cli.base import Json, flattened, group, show, tell, verb, writable
 from rankwise.errors import exit_code
 from rankwise.files import write_whole
 
-
-@verb(
+measure_verbs = group(
     "measure",
-    """rankwise measure -o machine.json
-    rankwise measure latency --seconds 5
-    rankwise measure bandwidth -o machine.json
-    rankwise measure pingpong --hosts node1,node2 --background 2 -o machine.json
-    rankwise measure all-pairs --hosts n[01-16] -o machine.json
-    rankwise measure fft3d -o machine.json --ranks 1,2
-    rankwise measure pack -o machine.json""",
+    "Measure latency and bandwidth between cores and between nodes.",
+    "rankwise measure -o machine.json",
+    default="latency",
+    title="WHAT",
 )
-def measure(asked: Campaign, as_json: Json = False) -> None:
-    """Measure latency and bandwidth between cores and between nodes.
+_MEASURED = {
+    "latency": """rankwise measure -o machine.json
+    rankwise measure latency --seconds 5
+    rankwise measure --hosts node1,node2 --background 2 -o machine.json""",
+    "all-pairs": "rankwise measure all-pairs --hosts n[01-16] -o machine.json",
+    "fft3d": "rankwise measure fft3d -o machine.json --ranks 1,2",
+}
+_KEPT = """Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
+with --resume."""
 
-    Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
-    with --resume. What is no ping-pong is added to the profile that is there.
-    """
-    show(profiles.measure(asked), as_json)
+
+def _register(what: Any) -> None:
+    """Register the measurement of something; pingpong is what latency was called."""
+    latency = what in ("latency", "pingpong")
+
+    def measure(asked: Campaign, as_json: Json = False) -> None:
+        show(profiles.measure(replace(asked, what=what)), as_json)
+
+    says, _, lasts = profiles.CAMPAIGNS["latency" if latency else what].rpartition(": ")
+    measure.__doc__ = (
+        f"Measure latency and bandwidth between cores and between nodes.\n\n{says}; it takes {lasts}. {_KEPT}"
+        if latency
+        else f"{says}.\n\nIt takes {lasts}, and is added to the profile that is there."
+    )
+    known = {} if what == "pack" else {"seconds": profiles.SECONDS.get(what, 15)}
+    verb(
+        what, _MEASURED.get(what, f"rankwise measure {what} -o machine.json"), measure_verbs,
+        listed=f"{says}: {lasts}", hidden=what == "pingpong",
+    )(flattened(measure, Campaign, what, without=("what",), **known))  # fmt: skip
 
 
-@verb("fit", "rankwise fit machine.samples.jsonl --statistic smallest-20 -o machine.json")
+for _what in (*profiles.CAMPAIGNS, "pingpong"):
+    _register(_what)
+
+
+profile_verbs = group(
+    "profile", "Show, fit, import, compare and export machine profiles.", "rankwise profile show machine.json"
+)
+
+
+@verb("show", "rankwise profile show machine.json", under=profile_verbs)
+def show_profile(
+    path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
+    everything: Annotated[bool, typer.Option("--all", help="The models too, alpha and beta of each way of sending.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what a profile knows: the latency (of the smallest message) and
+    bandwidth (size / time of the largest) of each link class."""
+    found = load(path)
+    show(found, as_json, found.blocks(models=everything))
+
+
+@verb("fit", "rankwise profile fit machine.samples.jsonl --statistic smallest-20 -o machine.json", profile_verbs)
 def fit(asked: Fitting, as_json: Json = False) -> None:
     """Fit link models (Hockney, LogGP, ...) to the raw samples.
 
@@ -48,19 +89,8 @@ def fit(asked: Fitting, as_json: Json = False) -> None:
     show(found, as_json)
 
 
-profile_verbs = group("profile", "Show, import, compare and export machine profiles.", "rankwise profile show machine.json")
-
-
-@verb("show", "rankwise profile show machine.json", under=profile_verbs)
-def show_profile(
-    path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
-    everything: Annotated[bool, typer.Option("--all", help="The models too, alpha and beta of each way of sending.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Show what a profile knows: the latency (of the smallest message) and
-    bandwidth (size / time of the largest) of each link class."""
-    found = load(path)
-    show(found, as_json, found.blocks(models=everything))
+fit.__doc__ = f"{cleandoc(fit.__doc__ or '')}\n\nThe same as 'rankwise profile fit'."
+verb("fit", "rankwise fit machine.samples.jsonl --statistic smallest-20 -o machine.json")(fit)
 
 
 @verb(

@@ -166,6 +166,7 @@ def _work(words: list[str]) -> Work:
     register_verbs(left)
     command: Any = get_command(app)
     while hasattr(command, "commands"):
+        left = command.with_verb(left)
         if not left or left[0] not in command.commands:
             raise InputError(f"'{' '.join(words)}' is no verb of rankwise: see 'rankwise --help'")
         command, left = command.commands[left[0]], left[1:]

@@ -21,7 +21,7 @@ UNIT = re.compile(r", [\w/]+$")
 VAGUE = re.compile(r"^(its|it|of that|the same|that|how that)\b")
 PAPERS = ("reproduce-", "project-table")  # whose figures are told beside the paper's own words
 # One verb, several questions.
-BESIDE = {"error", "doctor-nodes", "measure-all-pairs", "measure-fft3d", "measure-pack", "report-profiles", "map-observed"}
+BESIDE = {"error", "doctor-nodes", "report-profiles", "map-observed"}
 
 
 def verbs_with_json() -> set[str]:
@@ -32,7 +32,7 @@ def verbs_with_json() -> set[str]:
         for name, below in getattr(command, "commands", {}).items():
             visit(below, (*words, name))
         if any("--json" in getattr(param, "opts", ()) for param in command.params):
-            found.add("-".join(words))
+            found.add(schemas.name_of(" ".join(("rankwise", *words)), {}))
 
     visit(typer.main.get_command(app), ())
     return found
