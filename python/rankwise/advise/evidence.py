@@ -16,6 +16,7 @@ from rankwise.observe.needs import TooLongError
 from rankwise.observe.pattern import Pattern, find_pattern
 from rankwise.observe.phases import PhasedStep, first_events, phased
 from rankwise.observe.record import BLOCKING_SEND, SEND, Record
+from rankwise.observe.seen import seen_of
 from rankwise.observe.steps import Span, Steps, common_steps
 from rankwise.observe.summary import mpi_seconds
 from rankwise.observe.timeline import Timeline, timeline_of
@@ -102,7 +103,6 @@ class Evidence:
 def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Evidence:
     """Find the pattern, the step and the waiting in a record; ``span_s``: in steps from when to when."""
     whole = traffic_of(record, name)
-    pattern = find_pattern(whole)
     events = {rank: of_rank for rank, of_rank in first_events(record).items() if len(of_rank)}
     notes = list(map(str, record.header.get("notes", [])))
     threads = " (several threads may call MPI at once, whose calls mix)" if record.header.get("threaded") else ""
@@ -133,6 +133,7 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
             notes.append("what ranks put and fetch one-sided is not in the step: 'rankwise map --observed' counts it")
     elif events:
         notes.append(f"{why}: times are of the whole run")
+    pattern = find_pattern(whole, seen_of(record, whole, None if steps is None else traffic, steps, events))
     return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line)
 
 

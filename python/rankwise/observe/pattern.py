@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankwise import _core
 from rankwise.errors import InputError
+from rankwise.observe.grids import Pairs
+from rankwise.observe.naming import Name, Seen, name_of
 from rankwise.records import Record, key, record, told
+from rankwise.units import format_span, format_volume
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 else:
     Array = Any
+
+_MOST_DENSE = 3  # ranks for each offset of a halo, at least
+_EXPLAINED = 0.95  # share of the bytes along the offsets
 
 
 class Traffic(Protocol):
@@ -38,7 +44,7 @@ class Pattern(Record):
     ``kind``: ``grid``; ``graph``, where no grid describes it: then ``dims``, ``periodic``, ``offsets`` and ``cell_of_rank``
     are empty; or ``uncertain``, where a grid does, but too poorly to build on. ``weights``: of each offset the mean bytes that
     a pair of ranks sent along it; ``message_bytes`` the mean size of one of its messages. ``explained``: the share of all bytes
-    between ranks that follow the offsets. ``neighbours``: the least, the median and the most receivers of a rank.
+    between ranks that follow the offsets. ``naming``: what experts call it.
     """
 
     kind: str = key("grid, graph (there is no grid) or uncertain")
@@ -48,8 +54,8 @@ class Pattern(Record):
     weights: tuple[float, ...] = key("mean bytes of a pair, by offset", default=())
     message_bytes: tuple[float, ...] = key("size of the messages along each offset", default=())
     explained: float = key("share of the bytes along the offsets", default=0.0)
-    neighbours: tuple[int, int, int] = (0, 0, 0)
     cell_of_rank: Sequence[int] | Array = field(default=(), compare=False, repr=False)
+    naming: Name = key("", default=Name("none"), inline=True)
 
     @property
     def natural(self) -> bool:
@@ -59,43 +65,17 @@ class Pattern(Record):
     @property
     @told("the pattern in a sentence")
     def words(self) -> str:
-        """The pattern in a line: ``3-D halo, 6 neighbours, 4x2x2, periodic, faces of 49, 70 and 100 kB``."""
-        least, middle, most = self.neighbours
-        if most == 0:
+        """The pattern in a line: ``3-D halo of 6 neighbours, grid 4x2x2, periodic: faces of 49.0 kB to 100 kB``."""
+        if self.naming.name == "none":
             return "no messages between ranks"
-        if self.kind != "grid":
-            span = str(most) if least == most else f"{least}-{most}"
-            doubt = f"grid uncertain (perhaps {'x'.join(map(str, self.dims))})" if self.kind == "uncertain" else "no grid"
-            return f"{doubt}; {span} neighbour{'s' * (span != '1')}, general graph"
-        axes = len(self.dims)
-        around = [f"{axis + 1}" for axis, wraps in enumerate(self.periodic) if wraps]
-        if len(around) == axes:
-            borders = "periodic"
-        else:
-            borders = f"periodic along axis {_listed(around)}" if around else "open"
-        order = "" if self.natural else ", ranks not numbered row by row"
-        return (
-            f"{axes}-D halo, {most} neighbour{'s' * (most != 1)}, {'x'.join(map(str, self.dims))}, {borders}, "
-            f"{'; '.join(self._sizes())}{order}"
-        )
-
-    def _sizes(self) -> list[str]:
-        """Return what the messages of faces, edges, corners and hops weigh: each size once, those along axes first."""
-        sizes: dict[str, list[float]] = {}
-        for offset, size in zip(self.offsets, self.message_bytes, strict=True):
-            axes = sum(step != 0 for step in offset)
-            far = max(map(abs, offset)) > 1
-            name = (
-                "hops"
-                if far
-                else {1: "faces", 2: "edges" if len(self.dims) > 2 else "corners", 3: "corners"}.get(axes, "corners")
-            )
-            sizes.setdefault(name, []).append(size)
-        return [f"{name} of {_sizes_listed(of_kind)}" for name, of_kind in sizes.items()]
+        return self.naming.words + (f": {self.naming.reason}" if self.naming.reason else "")
 
 
-def find_pattern(traffic: Traffic) -> Pattern:
-    """Find the grid in a traffic matrix, whatever the ranks' numbering. Raises InputError on arrays that do not fit."""
+def find_pattern(traffic: Traffic, seen: Seen | None = None) -> Pattern:
+    """Find the grid in a traffic matrix, whatever the ranks' numbering, and name what was seen, or else the matrix alone.
+
+    Raises InputError on arrays that do not fit.
+    """
     import numpy as np
 
     pointer = np.ascontiguousarray(traffic.pointer, np.int64)
@@ -105,9 +85,6 @@ def find_pattern(traffic: Traffic) -> Pattern:
         found = _core.find_grid(pointer, peer, *counts)
     except ValueError as error:
         raise InputError(str(error)) from None
-    own = np.repeat(np.arange(len(pointer) - 1), np.diff(pointer)) == peer
-    receivers = np.diff(pointer) - np.add.reduceat(np.append(own, False), pointer[:-1]) * (np.diff(pointer) > 0)
-    neighbours = (int(receivers.min()), int(np.median(receivers)), int(receivers.max()))
     offsets, weights, sizes = [], [], []
     for offset, pairs, messages, volume in found.offsets:
         # Halfway around a periodic axis both ways lead to the same rank: each has half of what the pair sends.
@@ -117,20 +94,30 @@ def find_pattern(traffic: Traffic) -> Pattern:
         offsets.append(tuple(offset))
         weights.append(volume / pairs / both_ways)
         sizes.append(volume / messages)
-    return Pattern(
+    grid = Pattern(
         found.kind, tuple(found.dims), tuple(found.periodic), tuple(offsets), tuple(weights), tuple(sizes),
-        found.explained, neighbours, np.array(found.cell_of_rank, np.int64),
+        found.explained, np.array(found.cell_of_rank, np.int64),
     )  # fmt: skip
+    seen = seen or Seen(pairs_of(pointer, peer, *counts))
+    return replace(grid, naming=name_of(replace(seen, found=_halo_of(grid, seen.ranks))))
 
 
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def pairs_of(pointer: Array, peer: Array, messages: Array, volume: Array) -> Pairs:
+    """Return the pairs of ranks of a matrix by rows, without messages of a rank to itself."""
+    import numpy as np
+
+    source = np.repeat(np.arange(len(pointer) - 1), np.diff(pointer))
+    apart = (source != peer) & (np.asarray(messages) > 0)
+    columns = (np.asarray(of)[apart].astype(kind) for of, kind in ((peer, int), (messages, float), (volume, float)))
+    return Pairs(len(pointer) - 1, source[apart], *columns)
 
 
-def _sizes_listed(sizes: Sequence[float]) -> str:
-    """Return sizes in a unit that suits the greatest, those that read alike once, at most four."""
-    scale, unit = next((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B")) if max(sizes) >= s or s == 1)
-    texts = dict.fromkeys(f"{size / scale:.3g}" for size in sorted(sizes))
-    if len(texts) > 4:
-        return f"{next(iter(texts))} to {list(texts)[-1]} {unit}"
-    return f"{_listed(list(texts))} {unit}"
+def _halo_of(grid: Pattern, ranks: int) -> Name | None:
+    """Return the halo that a grid of any numbering makes, if few enough neighbours talk to make one."""
+    if grid.kind != "grid" or not grid.offsets or len(grid.offsets) > ranks / _MOST_DENSE:
+        return None
+    how = "" if grid.natural else ", ranks not numbered row by row"
+    far = max(max(map(abs, offset)) for offset in grid.offsets)
+    how += f", up to {far} cells away" if far > 1 else ""
+    sizes = format_span(sorted(grid.message_bytes), lambda size: format_volume(round(size)))
+    return Name("halo", grid.explained > _EXPLAINED, grid.dims, grid.periodic, len(grid.offsets), f"messages of {sizes}{how}")

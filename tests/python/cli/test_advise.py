@@ -31,7 +31,7 @@ def test_the_conclusion_comes_first(rankwise: Rankwise, app: Path) -> None:
     assert lines[1].startswith("app.comm: 8 ranks on 4 nodes, step of ")
     heads = [line.split()[0] for line in lines[3:6]]
     assert heads == ["Time", "Pattern", "Placement"]
-    assert "1-D halo, 2 neighbours, 8, periodic, faces of 100 kB" in shown.out
+    assert "1-D halo of 2 neighbours, grid 8, periodic: faces of 100 kB" in shown.out
     assert "   rankwise try app.comm --profile machine.json -- mpiexec -n 8 './a b'" in lines
 
 

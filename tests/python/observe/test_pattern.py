@@ -58,7 +58,7 @@ def test_a_periodic_halo_with_a_ring_of_two_is_told_in_words() -> None:
     assert (found.kind, found.dims, found.periodic) == ("grid", (4, 3, 2), (True, True, True))
     assert sorted(found.offsets) == sorted(NEAREST_3D)
     assert dict(zip(found.offsets, found.weights, strict=True)) == {o: 10 * s for o, s in sizes.items()}
-    assert found.words == "3-D halo, 5 neighbours, 4x3x2, periodic, faces of 49, 70 and 100 kB"
+    assert found.words == "3-D halo of 6 neighbours, grid 4x3x2, periodic: faces of 49 kB to 100 kB"
     assert found.explained == 1
     assert found.natural
     assert found.to_dict()["offsets"][0] == list(found.offsets[0])
@@ -118,7 +118,7 @@ def test_random_graphs_are_no_grids() -> None:
         found = find_pattern(matrix(120, flows))
         assert found.kind == "graph"
         assert found.dims == found.offsets == ()
-        assert "no grid" in found.words
+        assert found.naming.name == "irregular"
 
 
 def test_no_traffic_and_arrays_that_do_not_fit() -> None:

@@ -1,0 +1,102 @@
+"""Which messages of a step follow which: levels, and whether ranks take turns, as in a sweep."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.observe.needs import actual_receives
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION, SEND
+
+Array: TypeAlias = NDArray[Any]
+_MOST_UNEQUAL = 0.1  # of the messages of a pair, for the k-th one to be answered by the k-th
+
+
+class Levels(NamedTuple):
+    """Levels of a step's messages: one more than the highest that the sender received before.
+
+    ``depth``: the highest level. ``fill``: the highest level that a rank receives before it sends anything. ``gap``: by how
+    many levels the k-th messages of the two directions of a pair differ, the median of all messages; of an exchange 0 or 1.
+    ``answered``: the share of messages to which there is one the other way.
+    """
+
+    depth: int
+    fill: int
+    gap: float
+    answered: float
+
+
+def levels_of(events: Mapping[int, Array]) -> Levels:
+    """Return the levels of the messages in each rank's events, between two cuts that fit."""
+    levels: dict[tuple[int, int], list[int]] = defaultdict(list)
+    fill: dict[int, int] = {}
+    reached: dict[int, int] = defaultdict(int)
+    for source, dest, level in _replayed(events):
+        levels[source, dest].append(level)
+        fill.setdefault(source, level - 1)
+        reached[dest] = max(reached[dest], level)
+    waits = [fill.get(rank, height) for rank, height in reached.items()]
+    gaps: list[int] = []
+    for (a, b), there in levels.items():
+        back = levels.get((b, a), [])
+        if abs(len(there) - len(back)) <= _MOST_UNEQUAL * len(there):
+            gaps += [abs(one - other) for one, other in zip(there, back, strict=False)]
+    messages = sum(map(len, levels.values()))
+    if not messages:
+        return Levels(0, 0, 0.0, 0.0)
+    depth = max(max(of_pair) for of_pair in levels.values())
+    return Levels(depth, max(waits), float(np.median(gaps)) if gaps else 0.0, len(gaps) / messages)
+
+
+def _replayed(events: Mapping[int, Array]) -> list[tuple[int, int, int]]:
+    """Return source, destination and level of all messages, ranks going on in turn as far as what they wait for was sent."""
+    actions = {rank: _actions(rank, of_rank) for rank, of_rank in events.items()}
+    at, height = dict.fromkeys(actions, 0), dict.fromkeys(actions, 0)
+    sent: dict[tuple[int, ...], list[int]] = defaultdict(list)  # levels, by key
+    waiting: dict[tuple[int, ...], int] = {}
+    rows: list[tuple[int, int, int]] = []
+    going = list(actions)
+    while going:
+        rank = going.pop()
+        while at[rank] < len(actions[rank]):
+            is_send, key, number = actions[rank][at[rank]]
+            if is_send:
+                rows.append((key[0], key[1], height[rank] + 1))
+                sent[key].append(height[rank] + 1)
+                if key in waiting:
+                    going.append(waiting.pop(key))
+            elif number < len(sent[key]):
+                height[rank] = max(height[rank], sent[key][number])
+            else:
+                waiting[key] = rank
+                break
+            at[rank] += 1
+    return rows
+
+
+def _actions(rank: int, events: Array) -> list[tuple[bool, tuple[int, ...], int]]:
+    """Return a rank's sends and the ends of its receives, in order: whether it is a send, the message's key, its number."""
+    kind = events["kind"]
+    sends = np.flatnonzero(((kind == SEND) | (kind == BLOCKING_SEND)) & (events["peer"] >= 0))
+    posted, peers, tags = actual_receives(events)
+    done = np.flatnonzero((kind == COMPLETION) & (events["request"] != 0))
+    end_of = dict(zip(events["request"][done].tolist(), done.tolist(), strict=True))
+    found = [
+        (place, True, (rank, peer, comm, tag), 0)
+        for place, peer, comm, tag in zip(
+            sends.tolist(), *(events[name][sends].tolist() for name in ("peer", "comm", "tag")), strict=True
+        )
+    ]
+    count: dict[tuple[int, ...], int] = defaultdict(int)
+    for place, peer, tag in zip(posted.tolist(), peers.tolist(), tags.tolist(), strict=True):
+        key = (peer, rank, int(events["comm"][place]), tag)
+        end = place if kind[place] == BLOCKING_RECEIVE else end_of.get(int(events["request"][place]))
+        if end is not None and peer >= 0:
+            found.append((end, False, key, count[key]))
+        count[key] += 1
+    found.sort(key=lambda one: one[0])
+    return [one[1:] for one in found]
