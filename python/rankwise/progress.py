@@ -23,26 +23,6 @@ def tell(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-_at_end: dict[str, None] = {}
-
-
-def tell_at_end(message: str) -> None:
-    """Say something on stderr, once, when the command has ended well; an error stands alone."""
-    _at_end[message] = None
-
-
-def begin() -> None:
-    """Begin a command: nothing is to be said yet."""
-    _at_end.clear()
-
-
-def end() -> None:
-    """End a command that went well."""
-    for message in _at_end:
-        tell(message)
-    _at_end.clear()
-
-
 class Meter(Protocol):
     """Where long work reports how far it is."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -60,6 +61,19 @@ class Options:
         """Return the question with other defaults for what was not named."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return type(self)(**{**values, **{name: value for name, value in defaults.items() if name not in self.given}})
+
+    def words(self, *without: str) -> str:
+        """Return what was named, and is not as it is anyway, as the command line takes it."""
+        parts = []
+        for one in fields(self):
+            if one.name not in self.given or one.name in without or not self.differs(one.name):
+                continue
+            value = getattr(self, one.name)
+            names = one.metadata["names"] or ("--" + one.name.replace("_", "-"),)
+            parts += [names[0]] if names[0].startswith("-") else []
+            if not isinstance(value, bool):
+                parts += [shlex.quote(str(item)) for item in (value if isinstance(value, list) else [value])]
+        return " ".join(parts)
 
     def called(self, name: str) -> str:
         """Return how the command line calls a field."""

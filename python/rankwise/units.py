@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -144,6 +145,15 @@ def format_span(values: Sequence[float], write: Callable[[Any], str] = str) -> s
     """Write the least and the greatest of some values: ``40 to 48``; ``48`` where both read alike."""
     low, high = write(min(values)), write(max(values))
     return low if low == high else f"{low} to {high}"
+
+
+def format_day(at: str) -> str:
+    """Write the day of a time in ISO 8601: ``17 Nov 2026``; nothing where it is none."""
+    try:
+        when = datetime.fromisoformat(at)
+    except ValueError:
+        return ""
+    return f"{when.day} {when:%b %Y}"
 
 
 def format_count(number: int, what: str) -> str:

@@ -97,7 +97,7 @@ class Evidence:
             (host for host in range(min(len(cores), len(ranks))) if cores[host] and ranks[host] > cores[host]),
             key=lambda host: ranks[host] / cores[host], default=None,
         )  # fmt: skip
-        return None if worst is None else f"{ranks[worst]} ranks share the {cores[worst]} cores of {self.record.hosts[worst]}"
+        return None if worst is None else f"{ranks[worst]} ranks ran on the {cores[worst]} cores of {self.record.hosts[worst]}"
 
 
 def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Evidence:

@@ -202,20 +202,26 @@ class Headroom(Record):
     def words(self, per: str, seconds: bool = True) -> str:
         """Return how far there is to go, in seconds where they are known and wanted."""
         if self.floor_bytes >= self.best_bytes:
-            proof = "proven least"
+            proof = f"{format_volume(self.best_bytes)} is optimal: no placement sends fewer bytes between nodes"
         else:
-            proof = f"no placement sends less than {format_volume(self.floor_bytes)}"
-        if not seconds or self.to_best_s is None or self.to_floor_s is None:
+            proof = f"lower bound {format_volume(self.floor_bytes)}"
+        if (
+            self.now_bytes <= self.floor_bytes
+            or not seconds
+            or self.to_best_s is None
+            or self.to_floor_s is None
+            or self.to_floor_s[2] < 1e-9
+        ):
             return proof
-        best, floor = (_seconds_in_words(gain) for gain in (self.to_best_s, self.to_floor_s))
-        return f"{proof}; to the best known {best} a {per}, to the proven floor at most {floor}"
+        return f"{proof}; at most {_seconds_in_words(self.to_floor_s)} a {per} can be gained"
 
 
 def _seconds_in_words(gain: tuple[float, float, float]) -> str:
     """Return seconds with their interval; what is below the smallest unit is nothing."""
     if gain[2] < 1e-9:
         return "0 s"
-    return f"{format_time(gain[0])} ({format_time(gain[1])} to {format_time(gain[2])})"
+    now, low, high = map(format_time, gain)
+    return now if low == high else f"{now} ({low} to {high})"
 
 
 @record
@@ -272,13 +278,15 @@ class Advice(Record):
         """The conclusion in a sentence."""
         if not self.findings:
             room = (self.headroom.words(self.evidence.per, not self.poor),) if self.headroom.now_bytes else ()
-            reasons = "; ".join((*self.nothing[:1], *room))
+            reasons = "; ".join(room if self.headroom.now_bytes <= self.headroom.floor_bytes else (*self.nothing[:1], *room))
             return f"Nothing to gain: {reasons}." if reasons else "Nothing to gain."
         best = self.findings[0]
+        if best.kind == CROWDED:
+            return f"No advice yet: {self.evidence.crowded}, so they mostly waited for a core."
         if best.kind == PLACEMENT and (self.poor or best.gain_s is None):
             saving = savings(self.mappings)[0]
             return f"{best.what}: {-saving.change:.0%} fewer bytes {saving.where}." + (
-                " Seconds cannot be told by a poor profile." if self.poor else ""
+                " The profile is too poor to predict seconds." if self.poor else ""
             )
         return best.what + (
             f": a {self.evidence.per} {gain_in_words(best, self.evidence)}." if best.gain_s is not None else "."
@@ -288,7 +296,7 @@ class Advice(Record):
 def gain_in_words(finding: Finding, evidence: Evidence) -> str:
     """Return how many times as fast a step becomes, with the interval."""
     ratio = finding.ratio(evidence.time_s)
-    return "gain not known" if ratio is None else f"{ratio[0]:.2f} times as fast ({ratio[1]:.2f}–{ratio[2]:.2f})"
+    return "gain unknown" if ratio is None else f"{ratio[0]:.2f} times as fast ({ratio[1]:.2f}–{ratio[2]:.2f})"
 
 
 @dataclass(frozen=True)
@@ -305,7 +313,7 @@ class Question:
 
 
 def advise(evidence: Evidence, question: Question) -> Advice:
-    """Look at placement, waiting and the way of sending. Raises InputError as place_traffic does.
+    """Examine placement, wait time and send modes. Raises InputError as place_traffic does.
 
     Bytes alone are told of a program whose ranks shared cores when it was observed, and by a profile that lacks a link.
     """
@@ -318,13 +326,8 @@ def advise(evidence: Evidence, question: Question) -> Advice:
             raise
         mappings, no_seconds = place_traffic(traffic, question.sizes, search=question.search), str(error)
     notes = list(mappings.notes)
-    if question.on is None:
-        notes.append(
-            "without a profile only bytes are known: 'rankwise measure' on these nodes, then --profile machine.json gives "
-            "seconds"
-        )
-    elif no_seconds:
-        notes.append(f"seconds are not told: {no_seconds}")
+    if question.on is not None and no_seconds:
+        notes.append(f"seconds are not predicted: {no_seconds}")
         question = replace(question, on=None)
     found: list[Finding] = []
     nothing: list[str] = []
@@ -414,35 +417,35 @@ def _gain(evidence: Evidence, rounds: int, now: StepTime, new_s: float) -> tuple
 def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Finding | str:
     now, best = start_of(mappings), mappings.best
     if len(question.sizes) == 1:
-        return "all ranks are on one node, so that no placement sends less between nodes"
+        return "all ranks are on one node, so no placement sends fewer bytes between nodes"
     fewer = 1 - best.j_sum / now.j_sum if now.j_sum else 0.0
     gain = None if now.step is None or best.step is None else _gain(evidence, evidence.rounds, now.step, best.step.time_s)
     little = not savings(mappings) if gain is None or question.poor else gain[0] < LEAST_GAIN * evidence.time_s
     unsure = gain is not None and not question.poor and not quicker(best, now)
     if best is now or little or unsure:
         if fewer <= 0:
-            return "no placement known sends less between nodes"
-        room = f"{format_volume(now.j_sum - best.j_sum)} of {format_volume(now.j_sum)} less between nodes"
+            return "no placement that was found sends fewer bytes between nodes"
+        room = f"{format_volume(now.j_sum - best.j_sum)} of {format_volume(now.j_sum)} fewer between nodes"
         least = (
             f"less than {LEAST_GAIN:.0%}{'' if gain is None else f' of a {evidence.per}'}"
             if little
-            else "no more time than its prediction errs by"
+            else "no more than the prediction's error"
         )
         return f"another placement gains {least} ({room})"
     told = [
-        f"{format_volume(one.now)} cross {one.where} a {evidence.per}, {format_volume(one.then)} would ({one.change:+.0%})"
+        f"{format_volume(one.now)} a {evidence.per} are sent {one.where}, then {format_volume(one.then)} ({one.change:+.0%})"
         for one in differences(mappings)
     ]
     if now.j_max != best.j_max or not told:
-        told.append(f"out of the busiest node {format_volume(now.j_max)}, then {format_volume(best.j_max)}")
+        told.append(f"the busiest node sends {format_volume(now.j_max)}, then {format_volume(best.j_max)}")
     words = "; ".join(told)
     name = shlex.quote(evidence.name)
     if now.algorithm == OBSERVED:
-        what = "Place the ranks by a file"
+        what = "Place the ranks by a rank file"
         launch = shlex.join(map(str, evidence.record.header.get("command", ["mpiexec", "./app"])))
         command = f"rankwise try {name}{_options(question, 'hosts', 'levels', 'topology', 'profile')} -- {launch}"
     else:  # on other nodes than those observed
-        what = f"Place the ranks by a file, not {now.algorithm}"
+        what = f"Place the ranks by a rank file, not {now.algorithm}"
         form = "openmpi-rankfile" if evidence.record.header.get("family") == "Open MPI" else "hydra-hostfile"
         command = f"rankwise map --observed {name}{_options(question, *question.target)} --format {form}"
     low_s, high_s = (None, None) if gain is None else gain[1:]
@@ -457,15 +460,15 @@ def _waiting(evidence: Evidence) -> Finding | str:
     shares = evidence.shares
     if (crowded := evidence.crowded) is not None:
         return Finding(
-            CROWDED, "Give each rank a core of its "
-                     "own", f"{crowded}: most waiting is for a processor, and times below are not the links'",
-            None, None, None, "rankwise doctor",
+            CROWDED, "Run at most one rank per core",
+            f"{crowded}, so ranks wait for a core, and their times say nothing about the network",
+            None, None, None, _with_fewer_ranks(evidence),
         )  # fmt: skip
     if not shares.split:
         return ""
     waiting = shares.share(shares.waiting_s)
     if waiting < _LEAST_WAITING or evidence.waits is None:
-        return f"ranks wait for late partners {waiting:.1%} of the time"
+        return f"wait for late senders and receivers: {waiting:.1%} of a {evidence.per}"
     mean_s, ranks = float(shares.waiting_s.mean()), len(shares.total_s)
     usual = float(np.sort(shares.computing_s)[(ranks - 1) // 2])  # some rank's own
     # A rank that computes no longer than others is late because of its messages.
@@ -476,7 +479,8 @@ def _waiting(evidence: Evidence) -> Finding | str:
     ]
     if not late:
         return (
-            f"{waiting:.0%} of the time is waiting for late partners, and no rank that computes longer causes a quarter of it"
+            f"wait for late senders and receivers: {waiting:.0%} of a {evidence.per}, a quarter of which no rank that computes "
+            "longer causes"
         )
     names = " and ".join(f"rank {rank}" for rank, _ in late[:3])
     caused = sum(seconds for _, seconds in late[:3]) / max(float(evidence.waits.blamed_s.sum()), 1e-30)
@@ -485,17 +489,28 @@ def _waiting(evidence: Evidence) -> Finding | str:
     node = int(record.node_of_rank[late[0][0]])
     compute = "it computes" if len(late) == 1 else "they compute"
     other = f"the {'other' if ranks == 2 else 'median'} rank {format_time(usual)}"
-    why = f"{compute} {own} a {evidence.per}, {other}; that causes {caused:.0%} of all waiting"
+    why = f"{compute} {own} a {evidence.per}, {other}; that causes {caused:.0%} of the wait time"
     if node >= 0:
         why += f" (on {record.hosts[node]}: a larger share of the work, or a slow core)"
     gain = mean_s * caused
     doubt = evidence.doubt
     where = f" --hosts {','.join(record.hosts)}" if len(record.hosts) > 1 else ""
     return Finding(
-        WAITING, f"{names[0].upper()}{names[1:]} make{'s' * (len(late) == 1)} the others wait",
+        WAITING, f"{names[0].upper()}{names[1:]} delay{'s' * (len(late) == 1)} the others",
         why, gain, gain * (1 - doubt), gain * (1 + doubt),
         f"rankwise doctor --nodes{where}" if where else "rankwise doctor",
     )  # fmt: skip
+
+
+def _with_fewer_ranks(evidence: Evidence) -> str:
+    """Return the command that observes the program with a rank on each core; that of a doctor where it is not known."""
+    command = list(map(str, evidence.record.header.get("command", [])))
+    cores = sum(core or 0 for core in evidence.record.header.get("cores_of_host", []))
+    at = next((i for i, word in enumerate(command[:-1]) if word in ("-n", "-np")), None)
+    if at is None or not cores:
+        return "rankwise doctor"
+    command[at + 1] = str(cores)
+    return f"rankwise advise -- {shlex.join(command)}"
 
 
 def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list[Finding | str]:

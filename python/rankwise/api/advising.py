@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankwise.api.observing import span_of
 from rankwise.api.placing import LEVELS, TOPOLOGY, Levels, nodes_asked, read_traffic, seats_of
 from rankwise.api.questions import writable
-from rankwise.api.results import TRUST, Result
-from rankwise.blocks import Block, Lines, Sentence, labelled
+from rankwise.api.results import TRUST, Result, sentence
+from rankwise.blocks import NO, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
@@ -20,7 +20,8 @@ from rankwise.records import key, record
 from rankwise.units import format_count, format_number, format_percent, format_time, format_volume
 
 if TYPE_CHECKING:
-    from rankwise.advise.findings import Advice
+    from rankwise.advise.evidence import Evidence
+    from rankwise.advise.findings import Advice, Finding
     from rankwise.machine.profile import Profile
     from rankwise.mapping import Mappings, MapResult
     from rankwise.trial.judgement import Judgement
@@ -55,8 +56,25 @@ class Advised(Result):
     _rows: ClassVar[str] = "findings"
 
     def blocks(self) -> Iterator[Block]:
-        yield from labelled("note", (*self.advice.notes, *self.advice.evidence.notes))
-        yield Lines(_lines(self.advice, self.path))
+        from rankwise.advise.findings import CROWDED
+
+        advice = self.advice
+        crowded = bool(advice.findings) and advice.findings[0].kind == CROWDED
+        yield Sentence(advice.headline, mark=NO if crowded else YES)
+        yield Sentence(_record_words(advice.evidence, self.path))
+        timed = [] if crowded else [one for one in advice.findings if one.gain_s is not None]
+        if timed:
+            yield Table(_findings_columns(advice.evidence), timed)
+        yield from _shares(advice.evidence)
+        found = [(f"{number}." if len(advice.findings) > 1 else "Why", f"{one.what}: {one.why}." if len(advice.findings) > 1
+                  else sentence(one.why)) for number, one in enumerate(advice.findings, 1)]  # fmt: skip
+        placed = [("Placement", f"{_placement_words(advice)}.")] if advice.headroom.now_bytes else []
+        yield Listing([*found, *placed, *(("No gain", sentence(words)) for words in advice.nothing)])
+        yield from labelled("note", (*advice.notes, *advice.evidence.notes))
+        commands = {one.command: one.what for one in reversed(advice.findings)}
+        if self.profile is None:
+            commands = {"rankwise measure": "then --profile machine.json: seconds, not bytes", **commands}
+        yield Next(list(reversed(commands.items())) or [(f"rankwise observe show {self.path}", "")])
 
     @property
     def conclusion(self) -> str:
@@ -111,42 +129,55 @@ def _observed(what: list[str], output: Path) -> tuple[int, Path | None]:
     return exit_code_of(code, record), output
 
 
-def _lines(advice: Advice, path: Path) -> list[str]:
-    from rankwise.advise.findings import gain_in_words
-
-    evidence, shares = advice.evidence, advice.evidence.shares
+def _record_words(evidence: Evidence, path: Path) -> str:
+    """Say what was recorded: ranks, nodes, and who sends to whom."""
     record = evidence.record
-    where = f" on {len(record.hosts)} nodes" if len(record.hosts) > 1 else ""
-    share = f", {evidence.steps.kinds[0].share:.0%} of {evidence.steps.of} in such steps" if evidence.steps else ""
-    unit = f"{evidence.per} of {format_time(evidence.time_s)}{share}"
-    lines = [advice.headline, f"{path}: {format_count(record.ranks, 'rank')}{where}, {unit}", ""]
-    waiting = f", {shares.share(shares.waiting_s):.0%} waiting for late partners" if shares.split else ""
-    moving = "moving bytes" if shares.split else "in MPI"
-    lines.append(
-        f"Time      {shares.share(shares.computing_s):.0%} computing, {shares.share(shares.moving_s):.0%} {moving}{waiting}"
+    where = f"{format_count(record.ranks, 'rank')} on {format_count(len(record.hosts), 'node')}"
+    return f"{path}: {where}. {evidence.pattern.words}."
+
+
+def _findings_columns(evidence: Evidence) -> Sequence[Column[Finding]]:
+    def ratio(of: Finding) -> tuple[float, float, float]:
+        return of.ratio(evidence.time_s) or (1.0, 1.0, 1.0)
+
+    def times(of: Finding) -> str:
+        return f"{format_time(evidence.time_s)} to {format_time(evidence.time_s - (of.gain_s or 0.0))}"
+
+    return (
+        Column("change", "what"),
+        Column(evidence.per, times),
+        Column("times as fast", lambda of: f"{ratio(of)[0]:.2f}"),
+        Column("95 %", lambda of: f"{ratio(of)[1]:.2f}–{ratio(of)[2]:.2f}"),
     )
-    lines.append(f"Pattern   {evidence.pattern.words}")
-    lines.append(f"Placement {_placement_words(advice)}")
-    if advice.headroom.now_bytes:
-        lines.append(f"Headroom  {advice.headroom.words(evidence.per)}")
-    for number, finding in enumerate(advice.findings, 1):
-        gain = gain_in_words(finding, evidence)
-        if finding.gain_s is not None:
-            gain = f"{format_time(finding.gain_s)} a {evidence.per}, {gain}"
-        lines += ["", f"{number}. {finding.what}: {gain}", f"   {finding.why}.", f"   {finding.command}"]
-    if advice.nothing:
-        lines += ["", "Nothing to gain elsewhere:", *(f"  {words}" for words in advice.nothing)]
-    return lines
+
+
+_BAR = 50  # characters of all of the time
+
+
+def _shares(evidence: Evidence) -> Iterator[Block]:
+    """Yield where the time of a step goes; where ranks shared cores nothing tells the network from waiting for a core."""
+    shares = evidence.shares
+    if evidence.crowded is not None or not shares.total_s.sum() > 0:
+        return
+    of_run = f"; {evidence.steps.kinds[0].share:.0%} of {evidence.steps.of} in such steps" if evidence.steps else ""
+    parts = [("compute (outside MPI)", shares.computing_s)]
+    if shares.split:
+        parts += [("transfer and other MPI", shares.moving_s), ("wait (late sender/receiver)", shares.waiting_s)]
+    else:
+        parts += [("MPI", shares.moving_s)]
+    yield Sentence(f"A {evidence.per} of {format_time(evidence.time_s)}, mean over ranks{of_run}")
+    bars = [(name, shares.share(part)) for name, part in parts]
+    yield Lines([f"   {name:27}  {share:4.0%}  {'█' * round(_BAR * share)}"[:80].rstrip() for name, share in bars])
 
 
 def _placement_words(advice: Advice) -> str:
-    room = advice.headroom
-    words = (
-        f"{format_volume(room.now_bytes)} between nodes a {advice.evidence.per}; best known "
-        f"{format_volume(room.best_bytes)}, worst {format_volume(room.worst_bytes)}"
-    )
-    if room.now_s is not None and room.best_s is not None and room.worst_s is not None:
-        words += f"; messages {format_time(room.now_s)}, {format_time(room.best_s)} to {format_time(room.worst_s)}"
+    room, per = advice.headroom, advice.evidence.per
+    words = f"{format_volume(room.now_bytes)} a {per} cross nodes"
+    if room.best_bytes < room.now_bytes:
+        words += f", {format_volume(room.best_bytes)} with the best placement known"
+    words += f"; {room.words(per, not advice.poor)}"
+    if room.now_s is not None and room.best_s is not None and room.best_s < room.now_s:
+        words += f"; predicted message time {format_time(room.now_s)}, then {format_time(room.best_s)}"
     return words
 
 

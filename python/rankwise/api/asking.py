@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import TRUST, Plot, Result, TimelinePlot, plotted, sentence
 from rankwise.api.rows import choice_blocks, line, notes_of, row_table, validation_blocks
-from rankwise.blocks import Block, Sentence
+from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Next, Sentence
 from rankwise.decide.choice import MOST_BYTES, Choice, Chooser, Question, steps_of
 from rankwise.decide.ranking import Ranking, conclusion, rank, require_one_question
 from rankwise.engines.model import Model
@@ -27,6 +28,7 @@ from rankwise.workloads.comparison import Validation
 from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, ExchangeOptions, make_grid, names
 
 if TYPE_CHECKING:
+    from rankwise.machine.trust import Trust
     from rankwise.observe.timeline import Timeline
 
 
@@ -40,6 +42,7 @@ class Times(Result):
     profile: Profile | None = key(TRUST, default=None)
     aside: Aside | None = None
     trace: Callable[[Row], Timeline] | None = None
+    following: tuple[tuple[str, str], ...] = ()  # what to do next: commands, and what each is for
 
     def timeline(self, row: Row | None = None) -> TimelinePlot:
         """Draw a round of a row (None: the shortest): what each rank does when, and the critical path. What was simulated or
@@ -73,14 +76,22 @@ class Times(Result):
             return f"{self.wrong} of {len(self.rows)} {self.workload.wrong}."
         return f"{conclusion(self.rows)}."
 
+    @property
+    def mark(self) -> str:
+        """Whether it is an answer: not where wrong data arrived, nor for sure where ranks shared cores or quality is poor."""
+        poor = self.quality is not None and self.quality.level == "poor"
+        return NO if self.wrong or not self.rows else BUT if poor or any(row.oversubscribed for row in self.rows) else YES
+
     def blocks(self) -> Iterator[Block]:
         if self.aside is not None:
             yield row_table([dict(zip(self.aside.columns, line, strict=True)) for line in self.aside.lines])
             return
-        yield Sentence(self.conclusion)
+        yield Sentence(self.conclusion, mark=self.mark)
         yield row_table([line(self.workload, row) for row in self.rows])
         yield from map(Sentence, self.workload.remarks(self.rows))
         yield from notes_of(self.rows)
+        if self.following:
+            yield Next(self.following)
 
     def plot(self) -> Plot:
         """Draw the times with their intervals, the shortest on top."""
@@ -103,9 +114,20 @@ class Validated(Result):
     workload: Workload
     validation: Validation = key("all of it", inline=True)
 
+    _decides = True
+
     @property
     def wrong(self) -> int:
         return sum(comparison.measured.verified is False for comparison in self.validation.comparisons)
+
+    @property
+    def quality(self) -> Trust | None:
+        return self.validation.trust
+
+    @property
+    def is_too_poor(self) -> bool:
+        session = self.validation.session
+        return not self.wrong and (super().is_too_poor or (session is not None and session.unclear))
 
     def blocks(self) -> Iterator[Block]:
         return validation_blocks(self.validation)
@@ -125,8 +147,13 @@ class Chosen(Result):
     """Which exchange is fastest, why, and where another one takes over: ``choice`` has all of it."""
 
     _rows: ClassVar[str] = "candidates"
+    _decides = True
     choice: Choice = key("all of it", inline=True)
     chooser: Chooser
+
+    @property
+    def quality(self) -> Trust | None:
+        return self.choice.trust
 
     @property
     def best(self) -> Any:
@@ -155,9 +182,11 @@ class Ranked(Result):
     """The candidates of one question of another workload, the fastest first: ``ranking`` has all of it."""
 
     _rows: ClassVar[str] = "candidates"
+    _decides = True
     workload: Workload
     ranking: Ranking = key("all of it", inline=True)
     profile: Profile = key(TRUST)
+    following: tuple[tuple[str, str], ...] = ()  # what to do next: commands, and what each is for
 
     @property
     def best(self) -> Row:
@@ -171,10 +200,13 @@ class Ranked(Result):
     def blocks(self) -> Iterator[Block]:
         ranking = self.ranking
         if ranking.doubt is not None:
-            yield Sentence(f"{ranking.doubt}.")
-        yield Sentence(f"{ranking.reason}.")
+            yield Sentence(sentence(ranking.doubt), mark=UNCLEAR)
+        else:
+            yield Sentence(f"{ranking.reason}.", mark=YES)
         yield row_table([{"": str(place), **line(self.workload, row)} for place, row in enumerate(ranking.rows, 1)])
         yield from notes_of(ranking.rows)
+        if self.following:
+            yield Next(self.following)
 
     def plot(self) -> Plot:
         return Times(self.workload, self.ranking.rows, self.profile).plot()
@@ -219,7 +251,24 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
 
         return predicted(Model(machine, ranks.link_model, ranks.loaded), row.case, placement.of(row.case))
 
-    return Times(workload, rows, machine, trace=trace)
+    return Times(workload, rows, machine, trace=trace, following=tuple(_after_predict(workload, pattern, machine)))
+
+
+def _after_predict(workload: Workload, pattern: Options, machine: Profile) -> Iterator[tuple[str, str]]:
+    """Yield what follows a prediction: the same run, and the other algorithms."""
+    asked = " ".join(part for part in (workload.id, pattern.words(), _profile_option(machine)) if part)
+    yield f"rankwise validate {asked}", "run it, compare"
+    if isinstance(pattern, ExchangeOptions):
+        if pattern.size.isalnum() and pattern.cutoff.isdigit():  # one question
+            words = pattern.words("algorithm", "mode", "replication", "team_boxes")
+            yield " ".join(part for part in ("rankwise choose", words, _profile_option(machine)) if part), "other algorithms"
+    elif workload.chooses:
+        yield f"rankwise choose {asked}", "other algorithms"
+
+
+def _profile_option(machine: Profile) -> str:
+    file = machine.trust.file
+    return f"--profile {shlex.quote(file)}" if file not in ("", "machine.json") else ""
 
 
 def simulate(
@@ -322,7 +371,9 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
     placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
     if ranks.link_model is None and not ranks.loaded and (tried := tried_plans(machine, cases, placement)) is not None:
         return Ranked(workload, tried, machine)
-    return Ranked(workload, rank(predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded), machine), machine)
+    ranking = rank(predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded), machine)
+    asked = " ".join(part for part in (workload.id, pattern.words(), _profile_option(machine)) if part)
+    return Ranked(workload, ranking, machine, ((f"rankwise validate {asked}", "run them, compare"),))
 
 
 def question_of(asked: ExchangeOptions) -> Question:

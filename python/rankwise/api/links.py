@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.blocks import Block, Column, Sentence, Table
+from rankwise.api.results import sentence
+from rankwise.blocks import YES, Block, Column, Listing, Sentence, Table
 from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
 from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import LOOK_UPS, Curve, LinkModel, Parameter, Segment
 from rankwise.machine.packing import Packing
 from rankwise.machine.profile import VARIANTS, Link, Profile
 from rankwise.machine.shared import Resource, Shared
+from rankwise.models import hockney, pchip
 from rankwise.records import Interval
 from rankwise.units import (
     format_bandwidth,
@@ -140,8 +142,8 @@ class _Modelled:
 
 
 _MODELS: Sequence[Column[_Modelled]] = (
+    Column("mode", "sending"),
     Column("link", "link"),
-    Column("sending", "sending"),
     Column("model", lambda of: of.model.name + (" *" if of.model.name == of.curve.model else "")),
     Column("from", lambda of: format_size(of.segment.from_bytes) if of.segment else f"{len(of.curve.table)} rows"),
     Column("alpha", lambda of: of.segment and of.segment.latency_s, format_time),
@@ -161,29 +163,52 @@ def model_blocks(profile: Profile) -> Iterator[Block]:
         for model in curve.models.values()
         for segment in ([None] if model.name in LOOK_UPS else model.segments)
     ]
-    yield Table(_MODELS, rows, leave=("fit error", "sending"))
+    yield Table(_MODELS, rows, leave=("fit error", "link"))
     yield Sentence("* the model that predictions use; a model's segment holds from its size to the next segment's")
 
 
-def fit_blocks(profile: Profile) -> Iterator[Block]:
-    """Yield the models of each link: which was chosen, how well each fits, and the parameters that explain it."""
+def fit_blocks(profile: Profile, parameters: bool) -> Iterator[Block]:
+    """Yield the models of each link: which was chosen, how well each fits, and with ``parameters`` those that explain it."""
     links = profile.links.items()
-    for name, link in links:
-        yield Sentence(f"{name}: {link.send.model} – {link.choice.reason if link.choice else ''}")
-    yield Table(_FITS, [(name, link, model) for name, link in links for model in link.send.models.values()])
-    yield Table(_PARAMETERS, [row for name, link in links for row in _parameters(name, link, link.explained_by())])
+    used = [f"{name}: " * (len(links) > 1) + _used(link) for name, link in links]
+    yield Sentence(f"Predictions use {'; '.join(used)}.", mark=YES)
+    yield Table(_FITS, [(name, link, model) for name, link in links for model in link.send.models.values()], leave=("link",))
+    why = [f"{name}: " * (len(links) > 1) + sentence(link.choice.reason) for name, link in links if link.choice]
+    cite = [_hockney(name * (len(links) > 1), link) for name, link in links if hockney.NAME in link.send.models]
+    yield Listing([*(("Why", text) for text in why), *(("Cite", text) for text in cite)])
+    if parameters:
+        yield Table(_PARAMETERS, [row for name, link in links for row in _parameters(name, link, link.explained_by())])
+
+
+def _used(link: Link) -> str:
+    """Name the model that predictions use, and its error on sizes that it was not fitted to."""
+    error = link.send.models[link.send.model].cross_validated_error
+    named = f"{link.send.model}, the interpolated table" if link.send.model == pchip.NAME else link.send.model
+    return named + ("" if error is None else f" ({100 * error:.1f} % off on held-out sizes)")
+
+
+def _hockney(link: str, link_of: Link) -> str:
+    """Write Hockney's model of a plain send, as a paper cites it."""
+    model = link_of.send.models[hockney.NAME]
+    line = model.segments[0]
+    beta = f" + m / ({format_inverse(line.beta_s_per_byte)})" if line.beta_s_per_byte > 0 else ""
+    where = f", {link}" * bool(link)
+    return f"Hockney, MPI_Send{where}: T(m) = {format_time(line.latency_s)}{beta}, off by {_percent(model.relative_error)}."
 
 
 _FITS: Sequence[Column[tuple[str, Link, LinkModel]]] = (
     Column("link", lambda of: of[0]),
     Column("model", lambda of: of[2].name + (" *" if of[2].name == of[1].send.model else "")),
+    Column("held-out error", lambda of: of[2].cross_validated_error, _percent),
+    Column("fit error", lambda of: _percent(max(curve.models[of[2].name].relative_error for curve in of[1].together.values()))),
     Column(
         "parameters",
-        lambda of: f"{of[1].parameter_count(of[2].name)}{' (look-up)' if of[1].is_look_up(of[2].name) else ''}",
+        lambda of: (
+            f"table of {of[1].parameter_count(of[2].name)} values" if of[1].is_look_up(of[2].name)
+            else str(of[1].parameter_count(of[2].name))
+        ),
     ),
-    Column("fit error", lambda of: _percent(max(curve.models[of[2].name].relative_error for curve in of[1].together.values()))),
-    Column("error on sizes not seen", lambda of: of[2].cross_validated_error, _percent),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from rankwise.api.questions import LinkClass, Statistic, writable
 from rankwise.api.results import Plot, Result
-from rankwise.blocks import Block, Sentence, labelled
+from rankwise.blocks import BUT, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.machine.figures import figures_of
 from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.packing import Packing
 from rankwise.machine.profile import LINK_CLASSES, Profile, open_profile
+from rankwise.machine.trust import Trust
 from rankwise.questions import Options, option
 from rankwise.records import key, record
-from rankwise.units import format_bandwidth, format_time, parse_ints, parse_seconds, parse_sizes
+from rankwise.units import format_bandwidth, format_day, format_time, parse_ints, parse_seconds, parse_sizes
 
 # What can be measured, and how long it takes where nothing else is said.
 CAMPAIGNS = {
@@ -104,7 +105,11 @@ class Machine(Result):
             for name, figures in figures_of(self.profile.links).items()
         ]
         where = self.profile.machine.get("hostname") or self.path
-        return f"{where}: {'; '.join(told)}. Figures: {self.profile.trust.words}."
+        return f"{where}: {'; '.join(told)}."
+
+    @property
+    def quality(self) -> Trust:
+        return replace(self.profile.trust, file="", day=format_day(self.profile.created))
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
         """Yield what the profile knows; with ``models`` alpha and beta of each way of sending, too."""
@@ -118,8 +123,9 @@ class Machine(Result):
         yield from model_blocks(profile) if models else ()
         yield from link_blocks(profile)
         yield from () if profile.fft3d is None else rate_blocks(profile.fft3d)
-        yield from labelled("note", profile.notes())
         yield from labelled("warning", profile.warnings)
+        once = ["day-to-day variation is unknown: one measurement so far"] if profile.is_single else []
+        yield from labelled("note", (*map(str, self.quality.further()), *once, *profile.notes()))
 
     def export(self, form: str = "csv", link: str | None = None) -> str:
         """Return the profile for other programs: ``csv``, ``osu`` (as osu_latency prints), ``simgrid`` (a platform) or
@@ -177,7 +183,7 @@ class Added(Result):
             yield packing_table(self.found)
             return
         yield from rate_blocks(self.found)
-        yield Sentence(f"{self.machine.path}; next: rankwise predict fft3d --profile {self.machine.path}", "profile")
+        yield Next([(f"rankwise predict fft3d --profile {self.machine.path}", "")])
 
     @property
     def conclusion(self) -> str:
@@ -192,12 +198,13 @@ class Measured(Machine):
         from rankwise.api.links import link_blocks, links_table
         from rankwise.measure.session import samples_path_of
 
-        yield Sentence(self.conclusion)
+        yield Sentence(self.conclusion, mark=BUT if self.quality.level == "poor" else YES)
         yield links_table(self.profile)
         yield from link_blocks(self.profile)
-        yield from labelled("note", self.profile.notes())
-        path = self.path
-        yield Sentence(f"{path}; samples: {samples_path_of(path)}; next: rankwise profile show {path}", "profile")
+        yield Sentence(f"profile: {self.path}; samples: {samples_path_of(self.path)}")
+        yield from labelled("warning", self.profile.warnings)
+        yield from labelled("note", (*map(str, self.quality.further()), *self.profile.notes()))
+        yield Next([(f"rankwise predict exchange --profile {self.path}", ""), (f"rankwise profile show {self.path}", "")])
 
 
 @dataclass(frozen=True)
@@ -206,8 +213,12 @@ class Imported(Machine):
 
     warnings: Sequence[str] = ()
 
+    def rendered(self, blocks: Iterable[Block] | None = None) -> Iterable[Block]:
+        return self.blocks() if blocks is None else blocks
+
     def blocks(self, models: bool = False) -> Iterator[Block]:
-        yield Sentence(str(self.path))
+        yield Sentence(str(self.path))  # alone, for scripts
+        yield from labelled("warning", self.warnings)
         yield Sentence(f"rankwise profile show {self.path}", "next")
 
 
@@ -220,11 +231,14 @@ class Fitted(Machine):
     def blocks(self, models: bool = False) -> Iterator[Block]:
         from rankwise.api.links import fit_blocks
 
-        yield from fit_blocks(self.profile)
+        yield from fit_blocks(self.profile, models)
+        yield from labelled("warning", self.profile.warnings)
         if self.kept:
-            yield Sentence(f"{self.path}; next: rankwise predict exchange --profile {self.path}", "profile")
+            yield Next([(f"rankwise predict exchange --profile {self.path}", ""),
+                        (f"rankwise profile show {self.path} --all", "parameters, 95 %")])  # fmt: skip
         else:
-            yield Sentence("add -o machine.json to keep this as a profile", "next")
+            yield Next([(f"rankwise fit {self.path} -o machine.json", "write a profile"),
+                        (f"rankwise fit {self.path} --all", "parameters, 95 %")])  # fmt: skip
 
 
 def load(path: Path | str = Path("machine.json")) -> Machine:

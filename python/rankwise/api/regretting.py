@@ -20,6 +20,7 @@ from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, make_grid
 if TYPE_CHECKING:
     from rankwise.decide.choice import Question
     from rankwise.decide.regret import Regret, Trial
+    from rankwise.machine.trust import Trust
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ class Regretted(Result):
     """What choosing by the model lost: ``regret`` has all of it."""
 
     regret: Regret = key("all of it", inline=True)
+
+    @property
+    def quality(self) -> Trust | None:
+        return self.regret.trust
 
     def blocks(self) -> Iterator[Block]:
         summary = self.regret.summary

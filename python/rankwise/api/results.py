@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankwise.blocks import Block, Sentence
+from rankwise.blocks import Block, Sentence, with_quality
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.files import require_output, write_whole
 from rankwise.records import Key, Record
 from rankwise.units import format_time
 
 if TYPE_CHECKING:
+    from rankwise.machine.trust import Trust
     from rankwise.observe.timeline import Timeline
     from rankwise.report.chart import Chart
 
@@ -50,10 +51,27 @@ class Result(Record, ABC):
     in their name."""
 
     _rows: ClassVar[str] = "rows"  # the key of its JSON whose values are its records
+    _decides: ClassVar[bool] = False  # whether it is no answer where the measurement that it rests on is poor
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:
         """Return all that readers see of it: the answer, its tables, and what is to be said beside it."""
+
+    @property
+    def quality(self) -> Trust | None:
+        """The quality of the measurement that the answer rests on; None: it rests on none."""
+        profile = getattr(self, "profile", None)
+        return None if profile is None else profile.trust
+
+    @property
+    def is_too_poor(self) -> bool:
+        """Whether the measurement is too poor for the answer."""
+        return self._decides and self.quality is not None and self.quality.level == "poor"
+
+    def rendered(self, blocks: Iterable[Block] | None = None) -> Iterable[Block]:
+        """Return what renderers show, its second line being the quality (``blocks``: others than those of a notebook)."""
+        blocks, quality = self.blocks() if blocks is None else blocks, self.quality
+        return blocks if quality is None else with_quality(blocks, quality.line(), quality.level == "poor")
 
     @property
     def conclusion(self) -> str:
@@ -82,7 +100,7 @@ class Result(Record, ABC):
     def _repr_html_(self) -> str:
         from rankwise.blocks.html import html
 
-        return html(self.blocks())
+        return html(self.rendered())
 
 
 def sentence(words: str) -> str:
@@ -90,9 +108,9 @@ def sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")
 
 
-# How a field with the profile that an answer comes from is declared: its JSON is the verdict on that profile.
+# How a field with the profile that an answer comes from is declared: its JSON is the quality of that profile.
 TRUST = Key(
-    "how far the profile's figures can be trusted", name="trust", kind="rankwise.machine.trust.Trust | None", omit=True,
+    "quality of the profile's measurement", name="trust", kind="rankwise.machine.trust.Trust | None", omit=True,
     write=lambda profile: profile and profile.trust,
 )  # fmt: skip
 

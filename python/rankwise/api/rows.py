@@ -6,7 +6,20 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import sentence
-from rankwise.blocks import Block, Column, Sentence, Table, labelled, line_table
+from rankwise.blocks import (
+    BUT,
+    NO,
+    UNCLEAR,
+    YES,
+    Block,
+    Column,
+    Listing,
+    Next,
+    Sentence,
+    Table,
+    labelled,
+    line_table,
+)  # fmt: skip
 from rankwise.decide.ranking import meet, times_as_long
 from rankwise.units import format_interval, format_percent, format_size, format_time, format_volume
 from rankwise.workloads.base import Row, Workload
@@ -16,11 +29,11 @@ if TYPE_CHECKING:
     from rankwise.decide.choice import Candidate, Choice, Crossover
     from rankwise.workloads.comparison import Paired, Validation
 
-    _Ways = tuple[list[str], Candidate]  # ways of sending that take as long, and the first of them
+    _Modes = tuple[list[str], Candidate]  # modes that take as long, and the first of them
 
 _VERIFIED = {True: "verified", False: "WRONG", None: "–"}
-_LEAVE = ("checked", "engine", "sent", "messages", "at present speed", "ranks", "c", "noise")
-_MOST_SHOWN = 12  # candidates
+_LEAVE = ("checked", "source", "sent", "messages", "at present speed", "ranks", "c", "noise")
+MOST_CROSSOVERS = 5  # on a screen
 
 
 def row_table(lines: Sequence[dict[str, str]], leave: Sequence[str] = _LEAVE) -> Table[Any]:
@@ -36,13 +49,13 @@ def notes_of(rows: Sequence[Row]) -> Iterator[Block]:
 def line(workload: Workload, row: Row) -> dict[str, str]:
     """Return a row as a line of a table, by column."""
     return {
-        "engine": row.engine,
         **row.case.cells(),
         "time": format_time(row.time_s),
         "95 %": format_interval(row.interval_s),
         "messages": "–" if row.messages_per_rank is None else str(row.messages_per_rank),
         "sent": "–" if row.bytes_per_rank is None else format_size(row.bytes_per_rank),
         **workload.columns(row),
+        "source": row.engine,
         "checked": _VERIFIED[row.verified],
     }
 
@@ -69,7 +82,7 @@ def validation_blocks(validation: Validation) -> Iterator[Block]:
             **({} if paired else {"at present speed": _signed(comparison.error_at_present_speed)}),
             "checked": _VERIFIED[comparison.measured.verified],
         })  # fmt: skip
-    yield Sentence(validation.headline())
+    yield Sentence(validation.headline(), mark=_mark(validation))
     yield row_table(lines)
     for name, value in validation.comparisons[0].case.settings().to_dict().items():
         yield Sentence(f"{name}: {value}")
@@ -98,6 +111,18 @@ def validation_blocks(validation: Validation) -> Iterator[Block]:
         )
     yield from notes_of([comparison.predicted for comparison in validation.comparisons])
     yield from notes_of([comparison.measured for comparison in validation.comparisons])
+
+
+def _mark(validation: Validation) -> str:
+    """Return whether predictions hold: not where cases are wrong, unknown where launches were disturbed."""
+    session = validation.session
+    if any(comparison.measured.verified is False for comparison in validation.comparisons):
+        return NO
+    if session is None:
+        return ""
+    if session.unclear or not session.rows:
+        return UNCLEAR
+    return BUT if session.wrong or speed_change(session.drift) is not None else YES
 
 
 def _paired_blocks(validation: Validation) -> Iterator[Block]:
@@ -135,73 +160,66 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
     if usable is None or choice.question.algorithms:
         usable = best
     if choice.doubt:
-        yield Sentence(sentence(choice.doubt))
-    yield Sentence(f"{choice.reason_of(usable)}.")  # begins with an id
-    if usable is not best:
-        yield Sentence(f"Faster {choice.needs}: {best.name}, {format_time(best.time_s)}{choice.met}.")
-    elif choice.otherwise:
-        yield Sentence(sentence(choice.otherwise))
-    grid = "x".join(map(str, choice.question.grid))
-    yield Sentence(f"On grid {grid}, cutoff {choice.question.cutoff}, {format_size(choice.question.block_bytes)} a block:")
+        yield Sentence(sentence(choice.doubt), mark=UNCLEAR)
+    else:
+        yield Sentence(f"Use {usable.name}: {format_time(usable.time_s)} ({format_interval(usable.interval_s)}).", mark=YES)
     rows = _candidate_rows(choice.candidates)
 
-    def ratio(of: _Ways) -> str:
+    def ratio(of: _Modes) -> str:
         times = f"{times_as_long(of[1].time_s, best.time_s):.2f}"
-        return "best" if of[1] is best else f"{times} ?" if meet(best.interval_s, of[1].interval_s) else times
+        return "best" if of[1] is best else f"{times} ~" if meet(best.interval_s, of[1].interval_s) else times
 
-    columns: Sequence[Column[_Ways]] = (
+    columns: Sequence[Column[_Modes]] = (
         Column(
             "algorithm",
             lambda of: of[1].case.algorithm + (f" c={of[1].case.replication}" if of[1].case.replication > 1 else ""),
         ),
-        Column("sends", lambda of: ", ".join(of[0])),
+        Column("mode", lambda of: ", ".join(of[0])),
         Column("time", lambda of: format_time(of[1].time_s)),
         Column("95 %", lambda of: format_interval(of[1].interval_s)),
-        Column("times as long", ratio),
+        Column("x best", ratio),
         Column("messages", lambda of: of[1].messages_per_rank),
-        Column("of it at 0 B", lambda of: format_time(of[1].empty_s)),
+        Column("latency part", lambda of: format_time(of[1].empty_s)),
         Column("sent", lambda of: format_size(of[1].bytes_per_rank)),
     )
-    shown = rows[:_MOST_SHOWN]
-    yield Table(columns, shown, leave=("of it at 0 B", "sent"), bold=lambda of: of[1] is usable)
-    if any(meet(best.interval_s, candidate.interval_s) for _, candidate in rows[1:_MOST_SHOWN]):
-        yield Sentence("?: the interval overlaps that of the best")
-    if (more := len(rows) - _MOST_SHOWN) > 0:
-        yield Sentence(f"and {more} slower ones (--json has them)")
-    are_placed = False
-    for axis, what in (("bytes", f"at cutoff {choice.question.cutoff}"),
-                       ("cutoff", f"for blocks of {format_size(choice.question.block_bytes)}")):  # fmt: skip
-        found = [crossover for crossover in choice.crossovers if crossover.axis == axis]
-        changes = [change for change in found if change.low is not None or change.high is not None]
-        if found and not changes:
-            yield Sentence(f"fastest {what}: no crossover can be given: the intervals of all algorithms overlap")
-        if not changes:
-            continue
-        text = changes[0].before
-        for change in changes:
-            where = f"{format_size(change.at) if axis == 'bytes' else f'cutoff {change.at}'}{_band(change)}"
-            text += f"; from {where} on {change.after}{' (extrapolated)' if change.extrapolated else ''}"
-        yield Sentence(f"fastest {what}: {text}")
-        if len(changes) < len(found):
-            yield Sentence(f"{len(found) - len(changes)} further crossovers lie where all intervals overlap (--json has them)")
-        are_placed = True
-    if are_placed:
-        yield Sentence("in brackets: where the intervals of the two overlap")
+    yield Table(columns, rows, leave=("latency part", "sent"), bold=lambda of: of[1] is usable)
+    question = choice.question
+    grid = "x".join(map(str, question.grid))
+    yield Sentence(
+        f"grid {grid}, cutoff {question.cutoff}, {format_size(question.block_bytes)} a block; ~: overlaps the best's interval"
+    )
+    told = [] if choice.doubt else [("Why", f"{choice.reason_of(usable)}.")]  # begins with an id
+    if usable is not best and not choice.doubt:
+        told.append(("Also", f"{best.name} takes {format_time(best.time_s)} {choice.needs}{choice.met}."))
+    if not choice.doubt:
+        yield Listing([*told, *_crossovers(choice)])
     yield from labelled("note", (note for candidate in choice.candidates for note in candidate.notes))
+    yield Next([
+        (f"rankwise validate choose --dims {grid} --cutoff {question.cutoff} --bytes {question.block_bytes}", "run them all"),
+    ])  # fmt: skip
 
 
-def _band(change: Crossover) -> str:
-    """Say where the intervals of two candidates overlap around the place where one takes over."""
-    write = format_volume if change.axis == "bytes" else str
-    low, high = (None if end is None else write(end) for end in (change.low, change.high))
-    if change.low == change.high == change.at:
-        return ""
-    return f" (up to {high})" if low is None else f" ({low} or more)" if high is None else f" ({low} to {high})"
+def _crossovers(choice: Choice) -> Iterator[tuple[str, str]]:
+    """Yield which candidate is fastest up to which size and cutoff: crossovers around which the intervals part again."""
+    for axis, name in (("bytes", "Size"), ("cutoff", "Cutoff")):
+        sure = [one for one in choice.crossovers
+                if one.axis == axis and one.low is not None and one.high is not None and not one.extrapolated]  # fmt: skip
+        if sure:
+            parts = [f"{one.before} up to {_at(one)}" for one in sure[:MOST_CROSSOVERS]]
+            parts += [f"{sure[-1].after} above" if len(sure) <= MOST_CROSSOVERS else "others above (--json)"]
+            yield name, "; ".join(parts) + "."
 
 
-def _candidate_rows(candidates: Sequence[Candidate]) -> list[_Ways]:
-    """Return the rows of the table: ways of sending that take as long by the same algorithm share one."""
-    rows: dict[tuple[str, int, int], _Ways] = {}
+def _at(crossover: Crossover) -> str:
+    """Write between which sizes or cutoffs another candidate takes over."""
+    write = format_volume if crossover.axis == "bytes" else str
+    low, high = (write(end or 0) for end in (crossover.low, crossover.high))
+    return low if low == high else f"{low} to {high}"
+
+
+def _candidate_rows(candidates: Sequence[Candidate]) -> list[_Modes]:
+    """Return the rows of the table: modes that take as long by the same algorithm share one."""
+    rows: dict[tuple[str, int, int], _Modes] = {}
     for candidate in candidates:
         key = (candidate.case.algorithm, candidate.case.replication, round(1e12 * candidate.time_s))
         rows.setdefault(key, ([], candidate))[0].append(candidate.case.mode)

@@ -21,7 +21,7 @@ returns, a ``Result``, is rendered: ``show(fit(asked), as_json)``. Its ``blocks(
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeVar
@@ -34,13 +34,20 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Sentence:
-    """Something said in words. ``label``: what it is where it is no part of the answer (note, warning, next)."""
+    """Something said in words. ``label``: what it is where it is no part of the answer (note, warning); ``mark``: of an answer,
+    yes, yes but, cannot be told, or no: one of MARKS."""
 
     text: str
     label: str = ""
+    mark: str = ""
 
     def __str__(self) -> str:
-        return f"{self.label}: {self.text}" if self.label else self.text
+        if self.label:
+            return f"{self.label}: {self.text}"
+        return f"{self.mark} {self.text}" if self.mark else self.text
+
+
+MARKS = YES, BUT, UNCLEAR, NO = "✓", "!", "?", "✗"
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,13 @@ class Listing:
 
     items: Sequence[tuple[str, str]]
     styles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Next:
+    """What to do next: whole commands, each with what it is for where that is not plain."""
+
+    commands: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,11 @@ class Table(Generic[Row]):
     caption: str = ""
     readers: Table[Any] | None = None
 
+    def first(self, most: int) -> Table[Row]:
+        """Return the table with so many of its rows."""
+        readers = None if self.readers is None else self.readers.first(most)
+        return replace(self, items=self.items[:most], readers=readers)
+
     @cached_property
     def heads(self) -> list[str]:
         """The heads of the columns that readers see."""
@@ -151,7 +170,23 @@ class Picture:
     draw: Callable[[], Any]
 
 
-Block = Sentence | Lines | Listing | Table[Any] | Picture
+_LACKING = "not measured: "
+Block = Sentence | Lines | Listing | Next | Table[Any] | Picture
+BETTER = Next([("rankwise doctor", "what disturbs"), ("rankwise measure", "again, undisturbed")])
+
+
+def with_quality(blocks: Iterable[Block], line: str, poor: bool) -> Iterator[Block]:
+    """Yield an answer with the quality of the measurement that it rests on as its second line; where that is ``poor``, what to
+    do next is to measure again."""
+    said = False
+    for block in blocks:
+        if not (poor and isinstance(block, Next)):
+            yield block
+        if not said and isinstance(block, Sentence) and not block.label:
+            yield Sentence(line)
+            said = True
+    if poor:
+        yield BETTER
 
 
 def yes_or_no(value: bool) -> str:
@@ -177,9 +212,12 @@ def line_table(lines: Sequence[Mapping[str, str]], **more: Any) -> Table[Mapping
 
 
 def labelled(label: str, texts: Iterable[str]) -> Iterator[Sentence]:
-    """Yield sentences that are no part of the answer, each once."""
-    for text in dict.fromkeys(texts):
-        yield Sentence(text, label)
+    """Yield sentences that are no part of the answer, each once; all that was not measured is one of them."""
+    found = list(dict.fromkeys(texts))
+    lacking = [text.removeprefix(_LACKING) for text in found if text.startswith(_LACKING)]
+    yield from (Sentence(text, label) for text in found if not text.startswith(_LACKING))
+    if lacking:
+        yield Sentence(_LACKING + "; ".join(lacking), label)
 
 
 def csv_text(table: Table[Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from rankwise.blocks import Block, Lines, Listing, Picture, Sentence, Table
+from rankwise.blocks import Block, Lines, Listing, Next, Picture, Sentence, Table
 
 _MOST_ROWS = 40  # of a table in a notebook
 
@@ -25,6 +25,8 @@ def html(blocks: Iterable[Block]) -> str:
         elif isinstance(block, Listing):
             items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in block.items)
             parts.append(f"<dl>{items}</dl>")
+        elif isinstance(block, Next):
+            parts.append("".join(f"<p><code>{escape(command)}</code> {escape(what)}</p>" for command, what in block.commands))
         elif isinstance(block, Picture):
             parts.append(f"<figure>{block.draw().file()}<figcaption>{escape(block.caption)}</figcaption></figure>")
         else:

@@ -1,8 +1,11 @@
-"""Blocks on the screen: no figure and no name is ever cut; what is too wide leaves column by column, and is named.
+"""Blocks on the screen: no number and no name is ever cut; what is too wide leaves column by column, and is named.
 
-A unit that all figures of a column share stands in its head. Where a table is wider than the screen its heads take several
-lines; then columns that say the same in every row go into a line below, then those that may leave go, in their order, then
-text is broken between words. ``--wide`` shows all columns.
+A unit that all values of a column share stands in its head. Of the columns that may leave, those that say the same in every
+row go into a line below. Where a table is wider than the screen its heads take several lines; then other such columns go
+below, then those that may leave go, in their order, then text is broken between words. ``--wide`` shows all columns.
+
+A terminal shows 25 lines: where an answer is longer, its tables end early and say how many rows more there are. ``--all``
+shows every row, as files and pipes have it.
 """
 
 from __future__ import annotations
@@ -17,12 +20,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankwise.blocks import Block, Lines, Listing, Sentence, Table
+from rankwise.blocks import Block, Lines, Listing, Next, Sentence, Table
 from rankwise.progress import on_terminal, tell
 
-__all__ = ["show", "show_wide", "table_text"]
+__all__ = ["MOST_LINES", "show", "show_all", "show_wide", "table_text"]
+
+MOST_LINES = 25  # of a screen
+_LEAST_ROWS = 4  # of a table that ends early
 
 _GAP = "  "
+_UNBOUNDED = 10**6  # columns
 _NONE = ("", "–")
 _LEAST_TEXT = 16  # of a column whose text is broken
 _NUMBER = r"[+-]?[\d,]*\d(?:\.\d+)?"
@@ -37,7 +44,13 @@ _FAMILIES = (
     {"Mflop/s": 1e6, "Gflop/s": 1e9, "Tflop/s": 1e12},
 )
 
-_wide = False
+_wide = _all = False
+
+
+def show_all(asked: bool) -> None:
+    """Show all rows of tables from now on, or those that a screen has room for."""
+    global _all
+    _all = asked
 
 
 def show_wide(asked: bool) -> None:
@@ -48,31 +61,83 @@ def show_wide(asked: bool) -> None:
 
 def show(blocks: Iterable[Block]) -> None:
     """Print blocks on stdout, as wide as the screen is at most (80 columns where there is none); what is labelled on stderr."""
-    for block in blocks:
-        if isinstance(block, Sentence):
-            (tell if block.label else print)(str(block))
-        elif isinstance(block, Lines):
-            print("\n".join(block.lines))
-        elif isinstance(block, Listing):
-            _show_listing(block)
-        elif isinstance(block, Table):
-            if block.caption:
-                print(f"\n{block.caption}")
-            print(table_text(block, _screen_width()))
+    shown = list(blocks)
+    most = max((len(block.items) for block in shown if isinstance(block, Table)), default=0)
+    found = [(block, _lines(block, most)) for block in shown]
+    while not _all and on_terminal(sys.stdout) and most > _LEAST_ROWS and sum(len(lines) for _, lines in found) > MOST_LINES:
+        most -= 1
+        found = [(block, _lines(block, most) if isinstance(block, Table) else lines) for block, lines in found]
+    for block, lines in found:
+        if lines:
+            (tell if isinstance(block, Sentence) and block.label else print)("\n".join(lines))
 
 
-def _show_listing(listing: Listing) -> None:
+def _lines(block: Block, most_rows: int) -> list[str]:
+    """Return a block's lines; of a table so many rows."""
+    width = _screen_width()
+    if isinstance(block, Sentence):
+        return _broken(str(block), width)
+    if isinstance(block, Lines):
+        return list(block.lines)
+    if isinstance(block, Listing):
+        return _listing_lines(block)
+    if isinstance(block, Next):
+        return _next_lines(block)
+    if not isinstance(block, Table):
+        return []
+    caption = ["", *_broken(block.caption, width)] if block.caption else []
+    if (more := len(block.items) - most_rows) <= 0:
+        return [*caption, *table_text(block, width).split("\n")]
+    told = f"{more} more row{'s' * (more != 1)}: --all"
+    return [*caption, *table_text(block.first(most_rows), width).split("\n"), told]
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """Break a sentence between words where a screen is that wide; in a file or a pipe it stays one line."""
+    if len(text) <= width or not on_terminal(sys.stdout):
+        return [text]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _next_lines(block: Next) -> list[str]:
+    """Return the commands below each other, what they are for beside them where there is room."""
+    width, lines = _screen_width(), list[str]()
+    widest = max((len(command) for command, what in block.commands if what), default=0)
+    for command, what in block.commands:
+        first, *more = _parts_of(command, width - 12)
+        if more:
+            lines += [f"{first} \\", *(f"    {line} \\" for line in more[:-1]), f"    {more[-1]}"]
+        else:
+            told = f"{command:<{widest}}  {what}"
+            lines.append(told if what and len(told) <= width - 6 else command)
+    return [("Next  " if i == 0 else "      ") + line for i, line in enumerate(lines)]
+
+
+def _parts_of(command: str, width: int) -> Iterator[str]:
+    """Yield a command in parts of a width, each of which begins with an option."""
+    part = ""
+    for word in re.split(r" (?=-)", command):
+        if part and len(part) + 1 + len(word) > width:
+            yield part
+            part = ""
+        part += " " * bool(part) + word
+    yield part
+
+
+def _listing_lines(listing: Listing) -> list[str]:
+    found = []
     indent = max((len(name) for name, _ in listing.items), default=0) + len(_GAP)
     width = max(_screen_width() - indent, _LEAST_TEXT)
     for name, text in listing.items:
         lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
         for i, line in enumerate(lines):
             begin = (name if i == 0 else "").ljust(indent)
-            print(_styled(begin, listing.styles.get(name, "1") if i == 0 and name else "") + line)
+            found.append(_styled(begin, listing.styles.get(name, "1") if i == 0 and name else "") + line)
+    return found
 
 
 def _screen_width() -> int:
-    return 10**6 if _wide else shutil.get_terminal_size().columns
+    return _UNBOUNDED if _wide else shutil.get_terminal_size().columns
 
 
 def _styled(text: str, code: str) -> str:
@@ -186,9 +251,9 @@ class _Fitting:
                 lines.append(_styled(_GAP.join(parts).rstrip(), "2" if row == 0 else "1" if self._bold[row - 1] else ""))
         below = []
         if same:
-            below.append("in all rows: " + ", ".join(column.as_told for column in columns if column in same))
+            below.append("In all rows: " + ", ".join(column.as_told for column in columns if column in same))
         if left:
-            below.append("--wide adds: " + ", ".join(column.head for column in columns if column in left))
+            below.append("More columns with --wide: " + ", ".join(column.head for column in columns if column in left))
         for line in below:
             lines += textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
         return "\n".join(lines)
@@ -252,6 +317,15 @@ class _Fitting:
                     shown.remove(column)
                     into.append(column)
 
+        def drop_now(candidates: Sequence[_Column], into: list[_Column]) -> None:
+            for column in candidates:
+                shown.remove(column)
+                into.append(column)
+
+        may_leave = [column for column in shown[1:] if column.place < len(self._leave)] if width < _UNBOUNDED else []
+        drop_now([column for column in may_leave if set(column.cells) <= set(_NONE)], [])
+        if len(self._rows) > 1:
+            drop_now([column for column in may_leave if column in shown and len(set(column.cells)) == 1], same)
         if excess() > 0:
             for column in shown:
                 column.settle(narrow_head=True)

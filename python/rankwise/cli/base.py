@@ -14,8 +14,9 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from rankwise.api.questions import writable
 from rankwise.cli.terminal import shown
 from rankwise.cli.verbs import GROUPS
+from rankwise.errors import EXIT_UNUSABLE
 from rankwise.files import json_text
-from rankwise.progress import begin, end, tell
+from rankwise.progress import tell
 from rankwise.questions import Options, words_of
 
 if TYPE_CHECKING:
@@ -150,18 +151,10 @@ def verb(
     class Command(_Helped, TyperCommand):
         def __init__(self, *args: Any, params: Sequence[Any] = (), **others: Any) -> None:
             tabular = any(param.name == "as_json" for param in params)
-            super().__init__(*args, params=[*params, *([_wide()] if tabular else [])], **others)
+            own = {name for param in params for name in param.opts}
+            added = [_switch(name, help) for name, help in _SWITCHES.items() if tabular and f"--{name}" not in own]
+            super().__init__(*args, params=[*params, *added], **others)
             self.example = _lines(example)
-
-        def invoke(self, ctx: Any) -> Any:
-            begin()
-            try:
-                result = super().invoke(ctx)
-            except typer.Exit:  # a finding, say
-                end()
-                raise
-            end()
-            return result
 
     def register(function: Verb) -> Verb:
         told = inspect.cleandoc(function.__doc__ or "")
@@ -257,15 +250,21 @@ def _parameter(name: str, field: Any) -> Any:
     return typer.Option(*option, help=told["help"], callback=check, min=told["least"], metavar=told["metavar"])
 
 
-def _wide() -> TyperOption:
-    """Return the option of all verbs that may print tables."""
+_SWITCHES = {
+    "wide": "Show all columns of tables, however wide.",
+    "all": "Show all rows of tables, however many.",
+}
 
-    def show_wide(context: Any, option: Any, value: bool) -> None:
+
+def _switch(name: str, help: str) -> TyperOption:
+    """Return an option of all verbs that may print tables: ``--wide`` or ``--all``."""
+
+    def switch(context: Any, option: Any, value: bool) -> None:
         from rankwise.blocks import terminal
 
-        terminal.show_wide(bool(value))
+        getattr(terminal, f"show_{name}")(bool(value))
 
-    return _flag("--wide", "Show all columns of tables, however wide.", show_wide)
+    return _flag(f"--{name}", help, switch)
 
 
 _printed: list[bool] = []  # whether a verb has printed its JSON
@@ -288,10 +287,15 @@ def print_json(value: object) -> None:
 
 
 def show(found: Result, as_json: bool, blocks: Iterable[Block] | None = None) -> None:
-    """Render a result, the last step of every verb: its JSON, or its blocks (``blocks``: others than those of a notebook)."""
+    """Render a result, the last step of every verb: its JSON, or its blocks (``blocks``: others than those of a notebook).
+
+    Leaves with an exit code that says so where the measurement is too poor for the answer.
+    """
     if as_json:
         print_json(found.to_dict())
-        return
-    from rankwise.blocks import terminal
+    else:
+        from rankwise.blocks import terminal
 
-    terminal.show(found.blocks() if blocks is None else blocks)
+        terminal.show(found.rendered(blocks))
+    if found.is_too_poor:
+        raise typer.Exit(EXIT_UNUSABLE)

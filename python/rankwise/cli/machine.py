@@ -11,7 +11,8 @@ import typer
 
 from rankwise.api import profiles
 from rankwise.api.profiles import Campaign, Fitting, Tables, import_tables, load
-from rankwise.cli.base import Json, flattened, group, show, tell, verb, writable
+from rankwise.blocks.terminal import show_all
+from rankwise.cli.base import Json, flattened, group, show, verb, writable
 from rankwise.errors import exit_code
 from rankwise.files import write_whole
 
@@ -71,11 +72,16 @@ def show_profile(
     """Show what a profile knows: the latency (of the smallest message) and
     bandwidth (size / time of the largest) of each link class."""
     found = load(path)
+    show_all(everything)
     show(found, as_json, found.blocks(models=everything))
 
 
 @verb("fit", "rankwise profile fit machine.samples.jsonl --statistic smallest-20 -o machine.json", profile_verbs)
-def fit(asked: Fitting, as_json: Json = False) -> None:
+def fit(
+    asked: Fitting,
+    everything: Annotated[bool, typer.Option("--all", help="Show the parameters of the models, too.")] = False,
+    as_json: Json = False,
+) -> None:
     """Fit link models (Hockney, LogGP, ...) to the raw samples.
 
     Each has 95 % intervals; the one that predicts is chosen by its error on sizes that it has not seen. Everything is
@@ -83,10 +89,8 @@ def fit(asked: Fitting, as_json: Json = False) -> None:
     joined smoothly, unless a model does better on ranges of sizes that it has not seen.
     """
     found = profiles.fit(asked)
-    for line in found.profile.warnings:
-        tell(f"warning: {line}")
-    tell(f"profile {found.path}: {found.profile.trust.line()}")
-    show(found, as_json)
+    show_all(everything)
+    show(found, as_json, found.blocks(models=everything))
 
 
 fit.__doc__ = f"{cleandoc(fit.__doc__ or '')}\n\nThe same as 'rankwise profile fit'."
@@ -109,10 +113,7 @@ def import_files(asked: Tables, as_json: Json = False) -> None:
     device, IMB PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi, sendrecv_perf, alltoall_perf and
     all_gather_perf of nccl-tests.
     """
-    found = import_tables(asked)
-    for warning in found.warnings:
-        tell(f"warning: {warning}")
-    show(found, as_json)
+    show(import_tables(asked), as_json)
 
 
 @verb(
@@ -136,6 +137,7 @@ def compare_profiles(
     from rankwise.api.comparing import compare
 
     found = compare(a, b, tolerance)
+    show_all(everything)
     show(found, as_json, found.blocks(every_size=everything))
     return exit_code(found.outcome, strict)
 

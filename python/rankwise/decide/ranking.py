@@ -81,9 +81,10 @@ def conclusion(rows: Sequence[Row]) -> str:
         ways = {row.case.way for row in rows}
         return f"{f'{next(iter(ways))} takes' if len(ways) == 1 else 'all take'} {times}, by the case"
     wins = Counter(ranking.best.case.way for ranking in rankings)
-    told = [f"{way} in {count}" for way, count in wins.most_common()]
-    most = f"{next(iter(wins))} in all" if len(wins) == 1 else "; ".join(told)
-    return f"the fastest of each of {len(rankings)} cases takes {times}: {most}"
+    if len(wins) == 1:
+        return f"Fastest in all {len(rankings)} cases: {next(iter(wins))}, {times}"
+    most = "; ".join(f"{way} in {count}" for way, count in wins.most_common())
+    return f"The fastest of each of {len(rankings)} cases takes {times}: {most}"
 
 
 def require_one_question(cases: Sequence[Case]) -> None:

@@ -16,15 +16,16 @@ from rankwise.errors import InputError
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import LACKING, OTHER_NODE, VARIANTS, Link, Profile
 from rankwise.observe.phases import PhasedStep
+from rankwise.units import format_size
 from rankwise.workloads.base import Case, Price, Program, Row
 
 # Of a row of which no spread is known: twice what 95 % of single runs of OSU's benchmarks differ by from the mean of ten.
 ASSUMED_SPREAD = 0.08
 _MOST_WIDTH = 50.0  # of an interval in logarithms: figures of a machine that was busy all the time may know nothing
 _NOTES = {
-    "ssend": "not measured: synchronous ping-pong, so ssend is predicted as send",
-    "exchange": "not measured: bidirectional ping-pong, so {mode} is predicted with full overlap (a lower bound)",
-    "exchange-gap": "not measured: send overhead (LogGP o), taken as 0",
+    "ssend": "not measured: synchronous ping-pong (ssend is predicted as send)",
+    "exchange": "not measured: bidirectional ping-pong (full overlap is assumed: a lower bound)",
+    "exchange-gap": "not measured: send overhead (LogGP o is taken as 0)",
 }
 _NEEDS = {
     "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",
@@ -149,13 +150,11 @@ class Model:
         """Yield what weakens a prediction: ways of sending, sizes of messages and shared resources that were not measured."""
         need = _NEEDS[mode]
         if any(need not in link.variants for link in self.links.values()):
-            yield _NOTES[need].format(mode=mode)
+            yield _NOTES[need]
         if beyond := self._beyond(need, sizes):
-            yield f"extrapolated: messages of {max(beyond)} B lie beyond the measured sizes"
+            yield f"extrapolated: messages of {format_size(max(beyond))} lie beyond the measured sizes"
         if self._assumes(need):
             yield f"the profile has no run-to-run spread: ± {100 * ASSUMED_SPREAD:.0f} % is assumed for a message's time"
-        elif not self._drift:
-            yield "day-to-day variation is unknown: the profile rests on one measurement"
         yield from (LACKING[kind] for kind in self.assumed(placement))
         cores = self.profile.machine.get("cores")
         if isinstance(cores, int) and placement.most_on_a_node > cores:
@@ -166,19 +165,19 @@ class Model:
 
 
 def doubt(candidates: Sequence[tuple[float, tuple[float, float] | None]], model: Model) -> str | None:
-    """Say why there is no clear choice among candidates (time and interval, the fastest first); None where there is one.
+    """Say why there is no choice among candidates (time and interval, the fastest first); None where there is one.
 
-    Figures that are poor, or of which no spread is known, tell ways apart only where intervals do not meet.
+    A measurement of poor quality gives none; one without a spread only where intervals do not overlap.
     """
     poor = model.profile.trust.level == "poor"
     if not poor and not model.assumes_spread:
         return None
     first_s, first = candidates[0]
     others = [ends for time_s, ends in candidates[1:] if time_s > first_s * (1 + 1e-9)]
-    if not any(ends is None or first is None or ends[0] <= first[1] for ends in others):
-        return None
-    why = "the profile has poor quality" if poor else "the profile's spread is assumed"
-    return f"no clear choice: {why}, and the 95 % intervals of the fastest candidates overlap"
+    alike = sum(ends is None or first is None or ends[0] <= first[1] for ends in others)
+    if alike:
+        return f"no choice: the 95 % intervals of the fastest {alike + 1} candidates overlap"
+    return "no choice: the measurement has poor quality" if poor else None
 
 
 class _Pricer:

@@ -25,9 +25,9 @@ from rankwise.machine.link import Curve, Parameter
 from rankwise.machine.packing import Packing
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
-from rankwise.progress import tell_at_end
 from rankwise.reading import read_document
 from rankwise.records import Interval, Record, computed, key, record
+from rankwise.units import format_day
 
 if TYPE_CHECKING:
     from typing import Self
@@ -39,8 +39,8 @@ _R_N = "injection_bytes_per_s"
 UNKNOWN = "unknown"
 VARIANTS = ("ssend", "exchange", "exchange-gap")
 LACKING = {  # what predictions assume where a resource is not known
-    "card": "a node sends no faster than one of its messages, as nothing is known of its card: run 'rankwise measure'",
-    "memory": "the memory of a node bounds nothing, as nothing is known of it: run 'rankwise measure'",
+    "card": "not measured: the NIC of a node (assumed as fast as one of its messages)",
+    "memory": "not measured: the memory bandwidth of a node (assumed unlimited)",
 }
 _CHECKSUMS, _PARTS = "checksums", ("shared", "fft3d", "work", "packing")
 _MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
@@ -226,8 +226,14 @@ class Profile(Record):
         return tuple(kind for kind, used in needed.items() if used and getattr(self.shared, kind) is None)
 
     def notes(self) -> list[str]:
-        """Say what is not known, or hardly, of what ranks share, and what is assumed in its place."""
+        """Say what was not measured, or hardly, and what is assumed in its place."""
         return [*(LACKING[kind] for kind in self.lacks), *self.shared.notes()]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it rests on one measurement, so that nothing is known of how the machine varies from day to day."""
+        spreads = [link.spread for link in self.links.values() if link.spread is not None]
+        return bool(spreads) and all(one.between_sessions is None and one.between_launches is not None for one in spreads)
 
     def lost_in(self, other: Profile) -> list[str]:
         """Return what this profile has and another one lacks: links, ways of sending, parameters, models and rates."""
@@ -301,11 +307,9 @@ def _require_checksums(record: Mapping[str, Any], where: str) -> None:
 
 
 def open_profile(path: Path) -> Profile:
-    """Read a profile for a verb, and have said on stderr, once, how far its
-    figures can be trusted. Raises InputError like load."""
+    """Read a profile for a verb: its quality names the file and the day. Raises InputError like load."""
     profile = Profile.load(path)
-    tell_at_end(f"profile {path}: {profile.trust.line()}")
-    return profile
+    return replace(profile, trust=replace(profile.trust, file=str(path), day=format_day(profile.created)))
 
 
 def _from_schema_1(links: Mapping[str, Link]) -> tuple[dict[str, Link], Shared]:

@@ -83,8 +83,10 @@ class Shared(Record):
         return replace(self, **known)
 
     def notes(self) -> list[str]:
-        """Say what is to be known of these figures before one builds on them."""
-        return [f"{kind}: of one pair: more were not measurable there" for kind, one in self.resources() if one.most_pairs == 1]
+        """Say which resources were hardly tested."""
+        named = {kind: "NIC" if kind == "card" else kind for kind, _ in self.resources()}
+        hardly = [kind for kind, one in self.resources() if one.most_pairs == 1]
+        return [f"{named[kind]} bandwidth: tested with 1 pair, for want of cores or nodes" for kind in hardly]
 
     @classmethod
     def from_dict(cls, value: Any, what: str = "shared") -> Self:

@@ -1,8 +1,9 @@
-"""How far the figures of a profile can be trusted: a level, its reasons, and the level of each link and way of sending."""
+"""The quality of a measurement, which JSON calls ``trust``: its level, its reasons, and that of each link class and mode."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankwise.records import Record, key, record
@@ -13,17 +14,11 @@ if TYPE_CHECKING:
 Level = Literal["good", "limited", "poor", "unknown"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 _RANK = {"good": 0, "unknown": 1, "limited": 2, "poor": 3}  # of what is worse
-_WORDS = {
-    "good": "nothing disturbed them",
-    "limited": "with care",
-    "poor": "do not build on them",
-    "unknown": "nothing is known of how they were measured",
-}
 
 
 @record
 class Reason(Record):
-    """What spoiled figures: a short name, how grave it is (1 and above: poor), what was seen, and its cure."""
+    """What disturbed a measurement: a short name, how grave it is (1 and above: poor), what was seen, and the fix."""
 
     code: str = key("short name of a reason, the same in all versions")
     severity: float = key("how grave it is; 1 and above makes figures poor, 0 is only told")
@@ -36,9 +31,10 @@ class Reason(Record):
 
 @record
 class Trust(Record):
-    """The verdict on figures: its level, its reasons (the gravest first), and the level of each link and way of sending.
+    """The quality of a measurement: its level, its reasons (the gravest first), and the level of each link class and mode.
 
-    ``half_width`` is the share to which half of the rows are known, ``launches`` how many there were at least.
+    ``half_width`` is the share to which half of the rows are known, ``launches`` how many there were at least, ``file`` the
+    profile and ``day`` that of the measurement, ``24 Nov 2026``.
     """
 
     level: Level = key("good, limited, poor or unknown", default="unknown")
@@ -46,19 +42,27 @@ class Trust(Record):
     of: Mapping[str, Mapping[str, Level]] = key("by link class and way of sending", factory=dict)
     half_width: float | None = key("share to which half of the rows are known", default=None)
     launches: int | None = key("how many there were at least", default=None)
+    file: str = field(default="", compare=False)
+    day: str = field(default="", compare=False)
 
     @property
     def words(self) -> str:
-        """The level and what it means, in a few words."""
-        return f"{self.level}, {_WORDS[self.level]}"
+        """The gravest reason; where nothing disturbed the measurement, how large it was and how close its intervals are."""
+        if grave := [reason for reason in self.reasons if reason.severity > 0]:
+            return grave[0].words
+        if self.level == "unknown":
+            return "how it was measured is not recorded"
+        known = [] if self.launches is None else [f"{self.launches} launch{'es' * (self.launches != 1)}"]
+        if self.half_width is not None:
+            known.append(f"half of the intervals within ± {100 * self.half_width:.1f} %")
+        return ", ".join(known) or "undisturbed"
 
     def line(self) -> str:
-        """Return the verdict in one line: the level and the gravest reason, or how well figures are known."""
-        grave = [reason for reason in self.reasons if reason.severity > 0]
-        if grave:
-            return f"trust {self.level}: {grave[0]}"
-        known = "" if self.half_width is None else f"; half of the rows are known to ± {100 * self.half_width:.1f} % or better"
-        return f"trust {self.level}: {_WORDS[self.level]}{known}"
+        """Return the quality in one line, the second of every screen that rests on a measurement."""
+        if self.level == "unknown" and self.file and not self.reasons:
+            return f"Quality: unknown ({self.file} does not say how it was measured)."
+        source = " of ".join(part for part in (self.file, self.day) if part)
+        return f"Quality: {self.level} ({': '.join(part for part in (source, self.words) if part)})."
 
     def further(self) -> list[str]:
         """Return the reasons that ``line`` does not name."""
@@ -66,17 +70,17 @@ class Trust(Record):
         return [str(reason) for reason in self.reasons if reason not in grave[:1]]
 
     def of_ways(self, links: Iterable[str], ways: Iterable[str]) -> Level:
-        """Return the worst level of some ways of sending over some links, that of all where nothing is said of one."""
+        """Return the worst level of some modes over some link classes, that of all where nothing is said of one."""
         wanted = list(ways)
         return worst(self.of.get(link, {}).get(way, self.level) for link in links for way in wanted)
 
     def with_additions(self, other: Trust) -> Trust:
-        """Return the verdict on these figures and what others there are beside them."""
+        """Return the quality of this measurement and of what another one adds to it."""
         of = {link: {**ways, **self.of.get(link, {})} for link, ways in {**self.of, **other.of}.items()}
         beside = [level for link, ways in other.of.items() for way, level in ways.items() if way not in self.of.get(link, {})]
         level = worst([self.level, *beside])
         reasons = self.reasons if level == self.level else other.reasons
-        return Trust(level, reasons, of, self.half_width, self.launches)
+        return Trust(level, reasons, of, self.half_width, self.launches, self.file, self.day)
 
     @classmethod
     def from_dict(cls, value: Any, what: str = "trust") -> Self:

@@ -117,8 +117,6 @@ def measure_machine(output: Path, resume: bool, asked: Measurement) -> Profile:
     profile = _profile_of(campaign, samples_path, statistic)
     for line in _how_it_went(campaign):
         tell(line)
-    for line in (*profile.warnings, f"profile {output}: {profile.trust.line()}", *profile.trust.further()):
-        tell(line)
     if output.exists():
         profile = added(Profile.load(output), profile, what)
     profile.save(output)

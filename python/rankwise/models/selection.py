@@ -181,29 +181,25 @@ def _choose(scores: Mapping[str, Score], left_out: Mapping[str, str], measured: 
     fits = {name: score for name, score in scores.items() if name != pchip.NAME and score.is_fit and not score.misses}
     missing = [name for name, score in scores.items() if name != pchip.NAME and score.misses]
     if missing:
-        not_fitted = f"; {', '.join(missing)} miss measured rows by more than these are uncertain{not_fitted}"
+        verb = "misses" if len(missing) == 1 else "miss"
+        not_fitted = f". {', '.join(missing)} {verb} measured points by more than their noise{not_fitted}"
     if sizes < _LEAST_TESTED:
-        few = f"too few sizes to test ({sizes}, at least {_LEAST_TESTED} are needed)"
+        few = f"{sizes} sizes are too few to test models ({_LEAST_TESTED} needed)"
         if hockney.NAME in fits:
-            return Choice(hockney.NAME, f"{few}: one line, which misses no row by more than it is uncertain{not_fitted}")
-        return Choice(pchip.NAME, f"{few}: the table itself is taken{not_fitted}")
-    told = ", ".join(
-        f"{name} {100 * score.error:.1f} % ({f'{score.parameter_count} parameters' if score.is_fit else 'look-up'})"
-        for name, score in scores.items()
-    )
+            return Choice(hockney.NAME, f"{few}, and one line misses no point by more than its noise{not_fitted}")
+        return Choice(pchip.NAME, f"{few}{not_fitted}")
     better = [name for name, score in fits.items() if score.beats(table)]
     chosen = min(better, key=lambda name: scores[name].error, default=pchip.NAME)
-    why = f"on ranges of sizes not seen: {told}"
     if chosen == pchip.NAME:
-        why += "; no model of few parameters does better than the table itself by more than a standard error"
+        why = "no model with few parameters beats the interpolated table on held-out sizes by more than a standard error"
     else:
-        why += f"; {chosen} does better than the table itself by more than a standard error"
+        why = f"{chosen} beats the interpolated table on held-out sizes by more than a standard error"
     if max(np.abs(np.log(pchip.curve(way.sizes, way.times_s)(size) / time_s)) for way in measured.values()
            for size, time_s in zip(way.sizes, way.times_s, strict=True)) > _NOT_MONOTONE:  # fmt: skip
-        why += "; rows are not monotone: noise"
+        why += ". Times are not monotone: noise"
     return Choice(chosen, why + not_fitted)
 
 
 def _asked_for(model: str, scores: Mapping[str, Score]) -> Choice:
-    told = f": {100 * scores[model].error:.1f} % off on ranges of sizes not seen" if scores[model].errors.size else ""
-    return Choice(model, f"asked for{told}")
+    told = f", {100 * scores[model].error:.1f} % off on held-out sizes" if scores[model].errors.size else ""
+    return Choice(model, f"the model that was asked for{told}")

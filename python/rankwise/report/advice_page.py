@@ -13,7 +13,7 @@ from rankwise.mapping.mapper import MapResult
 from rankwise.report.document import Badge, Change, Document, Figure, Next, Section
 from rankwise.report.pairs import matrix_picture
 from rankwise.report.program import headroom_picture, path_words, step_picture, timeline_picture, timeline_title
-from rankwise.report.words import figures_badge
+from rankwise.report.words import quality_badge
 from rankwise.units import format_count, format_span, format_time, format_volume
 
 
@@ -68,7 +68,7 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         headline=advice.headline,
         why=_answer(advice),
         sections=sections,
-        badges=[_record_badge(evidence), figures_badge(trust)],
+        badges=[_record_badge(evidence), quality_badge(trust)],
         figures=_figures(advice),
         changes=[_change(finding, evidence) for finding in advice.findings],
         next=_next(advice),
@@ -131,12 +131,12 @@ def _figures(advice: Advice) -> list[Figure]:
 
 def _record_badge(evidence: Evidence) -> Badge:
     if evidence.crowded is not None:
-        return Badge("bad", "Record: crowded", f"{evidence.crowded}: ranks waited for each other's turns")
+        return Badge("bad", "Record: oversubscribed", f"{evidence.crowded}: ranks waited for a core")
     told = f"all {format_count(evidence.record.ranks, 'rank')}" + (
         "" if evidence.steps is None else f", a step repeats {len(evidence.steps.durations_s)} times"
     )
     if evidence.notes:
-        return Badge("warn", "Record: with remarks", f"{told}; {evidence.notes[0]}")
+        return Badge("warn", "Record: with warnings", f"{told}; {evidence.notes[0]}")
     return Badge("good", "Record: complete", told)
 
 

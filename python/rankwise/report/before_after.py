@@ -29,7 +29,7 @@ from rankwise.report.chart import (
 from rankwise.report.document import Badge, Document, Figure, Kind, Next, Section
 from rankwise.report.layers import Curves, layer, level, ranged, zoomed
 from rankwise.report.machine_boxes import between
-from rankwise.report.words import FIGURES, figure_with_unit, point_time, with_interval
+from rankwise.report.words import QUALITY, figure_with_unit, point_time, with_interval
 from rankwise.units import format_bandwidth, format_size, format_time
 
 _BADGES: dict[str, tuple[Kind, str]] = {
@@ -37,7 +37,7 @@ _BADGES: dict[str, tuple[Kind, str]] = {
     "faster": ("good", "Machine: faster"),
     "same": ("good", "Machine: as before"),
     "unclear": ("warn", "Machine: cannot be told"),
-    "unusable": ("unknown", "Machine: not judged"),
+    "unusable": ("unknown", "Machine: no verdict"),
 }
 
 
@@ -108,7 +108,7 @@ def render(history: History) -> str:
             [Picture("history-chart", "Bars are 95 % intervals.", partial(history_picture, history))],
         ),
         _all_figures(found),
-        Section("sources", "Where the figures come from", [f"{name}: of {profile.created}, {profile.trust.line()}." for name,
+        Section("sources", "Where the figures come from", [f"{name} of {profile.created}. {profile.trust.line()}" for name,
             profile in history.profiles] + [f"{note}." for note in found.notes], [], f"{len(names)} profiles"),
     ]  # fmt: skip
     return Document(
@@ -117,7 +117,7 @@ def render(history: History) -> str:
         headline=_headline(found, history),
         why=[_why(found)] if _why(found) else [],
         sections=sections,
-        badges=[Badge(kind, state, told), Badge(*FIGURES[trust][:2], poor)],
+        badges=[Badge(kind, state, told), Badge(QUALITY[trust], f"Quality: {trust}", poor)],
         figures=_figures(history),
         next=_next(found, names),
         record=f"rankwise report {' '.join(names)} --json",

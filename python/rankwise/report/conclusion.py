@@ -92,8 +92,8 @@ def _conclude(profile: Profile | None, validation: Validation | None, mappings: 
     poor = is_poor(profile, validation)
     if poor is not None:
         return Conclusion(
-            "These figures are too poor to build on.",
-            f"Why: {poor}. No change is advised.",
+            "No advice: the measurement has poor quality.",
+            f"Why: {poor}. The intervals are too wide to compare modes.",
             figures, (), (Next("See what disturbs", "rankwise doctor"),
                 Next("Measure again, undisturbed", _cure(validation, profile))),
         )  # fmt: skip

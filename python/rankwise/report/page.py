@@ -27,7 +27,7 @@ from rankwise.report.links import Launches, interpolates, link_picture, links_pi
 from rankwise.report.machine_boxes import between, machine_boxes, undrawn
 from rankwise.report.nodemaps import can_draw, cost_picture, node_map_picture, shown_part
 from rankwise.report.program import path_words, timeline_picture, timeline_title
-from rankwise.report.words import figures_badge, headline, is_poor, machine_badge, point_time, timing, with_interval
+from rankwise.report.words import headline, is_poor, machine_badge, point_time, quality_badge, timing, with_interval
 from rankwise.units import format_bandwidth, format_parameter, format_percent, format_size, format_span, format_time
 from rankwise.workloads.comparison import Comparison, Validation
 
@@ -553,7 +553,7 @@ def render(inputs: Inputs) -> str:
     sections = [section for section in made if section is not None]
     badges = []
     if profile is not None:
-        badges = [machine_badge(profile), figures_badge(profile.trust, inputs.validation)]
+        badges = [machine_badge(profile), quality_badge(profile.trust, inputs.validation)]
     return Document(
         kind="rankwise report",
         origin=_origin(inputs),

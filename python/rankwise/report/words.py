@@ -1,4 +1,4 @@
-"""Figures written with their intervals; and the badges of a page: on the machine, and on how far its figures can be trusted."""
+"""Figures written with their intervals; and the badges of a page: on the machine, and on the quality of its measurement."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from rankwise.units import format_bandwidth, format_span, format_time
 from rankwise.workloads.base import Row
 from rankwise.workloads.comparison import Comparison, Validation
 
-FIGURES: dict[str, tuple[Kind, str, str]] = {
-    "good": ("good", "Figures: good", "nothing disturbed them"),
-    "limited": ("warn", "Figures: indicative", "with care"),
-    "poor": ("bad", "Figures: poor", "do not build on them"),
-    "unknown": ("unknown", "Figures: spread unknown", "nothing is known of how they were measured"),
-}
+QUALITY: dict[str, Kind] = {"good": "good", "limited": "warn", "poor": "bad", "unknown": "unknown"}
 
 
 def with_interval(value: float, interval: Interval | None, write: Callable[[float], str]) -> str:
@@ -80,39 +75,35 @@ def headline(validation: Validation) -> Comparison:
     return min(at_cutoff, key=lambda row: row.measured.time_s)
 
 
-def figures_badge(trust: Trust | None, validation: Validation | None = None) -> Badge:
-    """Return the badge of the figures with the gravest reason, and with its cure where they are not good."""
+def quality_badge(trust: Trust | None, validation: Validation | None = None) -> Badge:
+    """Return the badge of the measurement's quality: the gravest reason and its fix, or how large the measurement was."""
     if trust is None:
-        return Badge("unknown", "Figures: bytes only", "no profile was given: seconds are not predicted")
-    kind, name, words = FIGURES[trust.level]
+        return Badge("unknown", "Bytes only", "no profile was given: seconds are not predicted")
+    kind, name = QUALITY[trust.level], f"Quality: {trust.level}"
     grave = [reason for reason in trust.reasons if reason.severity > 0]
     if grave and trust.level != "good":
-        return Badge(kind, name, f"{grave[0].words}. Cure: {grave[0].cure}" if grave[0].cure else grave[0].words)
-    known = [] if trust.launches is None else [f"{trust.launches} launches"]
-    if trust.half_width is not None:
-        known.append(f"half of the intervals within ± {100 * trust.half_width:.1f} %")
-    if validation is not None:
-        known.append(f"predictions off by {100 * validation.summary.mape:.1f} % on average")
-    return Badge(kind, name, ", ".join(known) or words)
+        return Badge(kind, name, f"{grave[0].words}. Fix: {grave[0].cure}" if grave[0].cure else grave[0].words)
+    off = "" if validation is None else f", predictions off by {100 * validation.summary.mape:.1f} % on average"
+    return Badge(kind, name, trust.words + off)
 
 
 def machine_badge(profile: Profile) -> Badge:
     """Return the badge of the machine: what was noticed about it, or that nothing was."""
     if profile.warnings:
         more = f", and {len(profile.warnings) - 1} more below" if len(profile.warnings) > 1 else ""
-        return Badge("warn", "Machine: with remarks", f"{profile.warnings[0]}{more}")
+        return Badge("warn", "Machine: with warnings", f"{profile.warnings[0]}{more}")
     if profile.trust.level == "poor":
-        return Badge("unknown", "Machine: not judged", "its figures are too poor for that")
-    told = "nothing noticed; its nodes were not compared" if OTHER_NODE in profile.links else "nothing noticed on this node"
+        return Badge("unknown", "Machine: no verdict", "the measurement was too disturbed")
+    told = "no faults seen; nodes were not compared" if OTHER_NODE in profile.links else "no faults seen on this node"
     return Badge("good", "Machine: sound", told)
 
 
 def is_poor(profile: Profile | None, validation: Validation | None) -> str | None:
-    """Say why nothing is to be built on these figures; None where that is not so."""
+    """Say why the measurement is too poor for an answer; None where it is not."""
     if validation is not None and (wrong := sum(row.measured.verified is False for row in validation.comparisons)):
         return f"{wrong} of {len(validation.comparisons)} exchanges delivered wrong bytes"
     if validation is not None and any(row.measured.oversubscribed for row in validation.comparisons):
-        return "more ranks ran than there are cores, so that they waited for each other's turns"
+        return "more ranks ran than there are cores, so ranks waited for a core"
     if profile is not None and profile.trust.level == "poor":
         grave = [reason for reason in profile.trust.reasons if reason.severity > 0]
         return grave[0].words if grave else "the machine was disturbed"

@@ -27,12 +27,11 @@ def test_the_conclusion_comes_first(rankwise: Rankwise, app: Path) -> None:
     shown = rankwise("advise", "app.comm", "--profile", "machine.json")
     assert shown.code == 0, shown.err
     lines = shown.out.splitlines()
-    assert lines[0].startswith("Place the ranks by a file: a step ") and "times as fast (" in lines[0]
-    assert lines[1].startswith("app.comm: 8 ranks on 4 nodes, step of ")
-    heads = [line.split()[0] for line in lines[3:6]]
-    assert heads == ["Time", "Pattern", "Placement"]
+    assert lines[0].startswith("✓ Place the ranks by a rank file: a step ") and "times as fast (" in lines[0]
+    assert lines[1].startswith("Quality: ") and lines[2].startswith("app.comm: 8 ranks on 4 nodes. ")
     assert "1-D halo of 2 neighbours, grid 8, periodic: faces of 100 kB" in shown.out
-    assert "   rankwise try app.comm --profile machine.json -- mpiexec -n 8 './a b'" in lines
+    assert lines[3].split()[:2] == ["change", "step"] and any(line.startswith("A step of ") for line in lines)
+    assert lines[-1] == "Next  rankwise try app.comm --profile machine.json -- mpiexec -n 8 './a b'"
 
 
 def test_json_and_page_say_the_same(rankwise: Rankwise, app: Path) -> None:

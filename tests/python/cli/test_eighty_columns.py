@@ -55,7 +55,7 @@ def test_wide_only_adds_columns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     for options in ((), ("--wide",)):
         assert run(["machines", "list", *options]) == 0
         shown[options] = capsys.readouterr().out
-    assert "--wide adds:" in shown[()]
+    assert "More columns with --wide:" in shown[()]
     assert "--wide" not in shown[("--wide",)] and "unverified" in shown[("--wide",)]
     for name in (machine.name for machine in all_machines()):
         assert name in shown[()].split() and name in shown[("--wide",)].split()

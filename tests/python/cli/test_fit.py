@@ -22,7 +22,7 @@ def test_raw_samples_become_a_profile_with_the_machine_s_parameters(rankwise: Ca
     assert result.code == 0, result.err
     link = result.json["links"]["same-socket"]
     assert (link["model"], link["variants"]["exchange"]["model"]) == ("pchip", "pchip")
-    assert "on ranges of sizes not seen" in link["reason"]
+    assert "on held-out sizes" in link["reason"]
     found = {name: parameter["value"] for name, parameter in link["models"]["loggp"]["parameters"].items()}
     assert found == pytest.approx(LOGGP, rel=0.1)
     assert set(link["models"]) == {"hockney", "piecewise", "loggp", "max-rate", "pchip"}
@@ -56,7 +56,7 @@ def test_the_report_says_which_model_answers_and_why(rankwise: Callable[..., Any
 def test_a_model_can_be_asked_for(rankwise: Callable[..., Any], samples: Path, model: str) -> None:
     result = rankwise("fit", samples, "--model", model, "--json")
     link = result.json["links"]["same-socket"]
-    assert link["model"] == model and link["reason"].startswith("asked for")
+    assert link["model"] == model and link["reason"].startswith("the model that was asked for")
     assert result.json["source"]["model"] == model
 
 
@@ -72,10 +72,12 @@ def test_statistic_and_method_are_recorded(rankwise: Callable[..., Any], samples
 def test_the_screen_says_what_was_chosen_and_why(rankwise: Callable[..., Any], samples: Path) -> None:
     result = rankwise("fit", samples)
     assert result.code == 0
-    assert "pchip *" in result.out and "on ranges of sizes not seen" in result.out
-    assert "loggp explains" in result.out and "overhead_s" in result.out
-    assert "trust good: nothing disturbed them" in result.err
-    assert "-o machine.json" in result.err
+    first, second, *rest = result.out.splitlines()
+    assert first.startswith("✓ Predictions use pchip, the interpolated table (") and "off on held-out sizes" in first
+    assert second.startswith("Quality: good (") and "10 launches" in second
+    assert "pchip *" in result.out and "-o machine.json" in result.out and "overhead_s" not in result.out
+    assert any(line.startswith("Cite  Hockney, MPI_Send: T(m) = ") for line in rest)
+    assert "loggp explains" in rankwise("fit", samples, "--all").out
 
 
 def test_a_table_is_fitted_with_what_it_has(rankwise: Callable[..., Any]) -> None:
@@ -161,6 +163,6 @@ def test_a_model_asked_for_is_not_asked_of_an_imported_bandwidth(rankwise: Calla
     bandwidth = TABLE.parent / "osu-samples" / "osu74_bw_default.txt"
     added = rankwise("profile", "import", bandwidth, "--link", "same-socket", "--add", "-o", "machine.json", "--json").json
     link = added["links"]["same-socket"]
-    assert "bandwidth-window-64" in link["variants"] and "on ranges of sizes not seen" in link["reason"]
+    assert "bandwidth-window-64" in link["variants"] and "on held-out sizes" in link["reason"]
     case = ("predict", "exchange", "--mode", "ssend", "--cutoff", "1", "--bytes", "3000", "--profile", "machine.json")
     assert rankwise(*case, "--link-model", "loggp", "--json").code == 0

@@ -24,7 +24,6 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
     assert result.json["source"]["precision"] == 0.03
     assert "stopped after 1 launch: " in result.err and "give it more --launches" in result.err
     assert result.json["source"]["launches"] == 1 and result.json["source"]["span_s"] > 0
-    assert f"trust {result.json['trust']['level']}: " in result.err
     assert all(warning in result.err for warning in result.json["warnings"])
     assert Path("out/m.samples.jsonl").exists()
     assert rankwise("fit", "out/m.samples.jsonl", "--json").json["shared"] == result.json["shared"]

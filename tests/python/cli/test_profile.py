@@ -20,7 +20,7 @@ def test_a_table_becomes_a_profile_that_shows(rankwise: Callable[..., Any]) -> N
     assert "latency" in rankwise("profile", "show", "jureca.json").out
     shown = rankwise("profile", "show", "jureca.json", "--all")
     assert shown.code == 0
-    row = next(line for line in shown.out.splitlines() if line.startswith("other-node  send     piecewise"))
+    row = next(line for line in shown.out.splitlines() if line.startswith("send  piecewise"))
     assert "2.12" in row.split() and "alpha" in shown.out and " us " in shown.out
     record = rankwise("profile", "show", "jureca.json", "--json").json
     assert record["schema"] == 2

@@ -1,4 +1,4 @@
-"""Every verb that takes a profile says how far its figures can be trusted; and what measuring and fitting keep."""
+"""The second line of every answer that rests on a profile is its quality; and what measuring and fitting keep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from synthetic_events import ring
 from synthetic_machine import loggp_times, write_samples
 
 TRUST = Trust("poor", (Reason("others", 2.0, "other programs kept 1.0 processors busy meanwhile", "stop them"),))
-LINE = f"profile poor.json: {TRUST.line()}"
+LINE = "Quality: poor (poor.json of "
 CALLS = {
     "predict exchange": ["--cutoff", "1"],
     "predict stencil": ["--grid", "4x2", "--nodes", "8", "--ppn", "1"],
@@ -64,15 +64,21 @@ def poor(rankwise: Callable[..., Any], tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_the_line_is_said_once_and_is_in_the_json(rankwise: Callable[..., Any], poor: Path, call: str) -> None:
-    result = rankwise(*call.split(), *CALLS[call], "--profile", poor, "--json")
-    assert result.code == 0, result.err
-    assert result.err.splitlines().count(LINE) == 1
-    assert result.json["trust"]["level"] == "poor"
+    asked = (*call.split(), *CALLS[call], "--profile", poor)
+    code = 6 if call.startswith("choose") else 0
+    result = rankwise(*asked, "--json")
+    assert result.code == code and result.json["trust"]["level"] == "poor" and "Quality" not in result.err
+    if call != "report":  # prints the page's path alone
+        shown = rankwise(*asked)
+        lines = shown.out.splitlines()
+        assert shown.code == code and lines[1].startswith(LINE) and "Quality: " not in "".join(lines[2:]) + shown.err
+        assert any(line.startswith("Next  rankwise doctor") for line in lines[2:]) and "Why" not in shown.out
 
 
 def test_poor_figures_do_not_tell_candidates_apart(rankwise: Callable[..., Any], poor: Path) -> None:
     result = rankwise("choose", "exchange", "--profile", poor)
-    assert result.out.startswith("No clear choice: the profile has poor quality")
+    assert result.code == 6 and result.out.startswith("? No choice: ")
+    assert "Use " not in result.out and "Size " not in result.out
 
 
 def test_an_imported_table_has_no_interval_and_says_what_is_assumed(rankwise: Callable[..., Any]) -> None:
@@ -81,10 +87,10 @@ def test_an_imported_table_has_no_interval_and_says_what_is_assumed(rankwise: Ca
     link = json.loads(Path("t.json").read_text())["links"]["other-node"]
     assert link["spread"] == "unknown" and {row["time_lo_s"] for row in link["table"]} == {None}
     result = rankwise("predict", "exchange", "--cutoff", "1", "--bytes", "64", "--profile", "t.json", "--json")
-    assert "trust unknown" in result.err
+    assert result.json["trust"]["level"] == "unknown"
     row = result.json["rows"][0]
     assert row["time_lo_s"] < 0.95 * row["time_s"] and any("± 8 % is assumed" in note for note in row["notes"])
-    assert "intervals of the fastest candidates overlap" in rankwise("choose", "exchange", "--profile", "t.json").out
+    assert "intervals of the fastest " in rankwise("choose", "exchange", "--profile", "t.json").out
 
 
 def test_fit_does_not_lose_what_a_profile_has(rankwise: Callable[..., Any], poor: Path, tmp_path: Path) -> None:

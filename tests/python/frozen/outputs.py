@@ -30,6 +30,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[2]
@@ -132,7 +133,7 @@ def _outcome(command: str) -> dict[str, str]:
         return _of_expression(command.removeprefix("python "))
     from rankwise.cli.main import run as run_command
 
-    with _written() as said:
+    with _written() as said, patch("rankwise.blocks.terminal.on_terminal", return_value=True):
         try:
             code = run_command(shlex.split(command)[1:])
         except SystemExit as leave:

@@ -92,7 +92,7 @@ def test_a_profile_of_schema_1_is_read_and_written_anew() -> None:
     assert profile.shared == Shared(card=Resource(measured["value"], ci=tuple(measured["ci"])))
     assert all("injection_bytes_per_s" not in link.parameters for link in profile.links.values())
     assert all("overlap" in link.parameters for link in profile.links.values())
-    assert profile.lacks == ("memory",) and "run 'rankwise measure'" in profile.notes()[0]
+    assert profile.lacks == ("memory",) and profile.notes()[0].startswith("not measured: the memory")
     new = profile.to_dict()
     assert new["schema"] == 2 and Profile.from_dict(new, "again") == profile
 
@@ -117,7 +117,7 @@ def test_what_hardly_counts_is_said() -> None:
     assert not CARD.half_duplex and not MEMORY.half_duplex and replace(CARD, both_ways_bytes_per_s=4e9).half_duplex
     assert (CARD.most_pairs, MEMORY.most_pairs) == (4, None)
     one = Shared(card=CARD, memory=replace(MEMORY, pairs=((1, 8, 1e7),)))
-    assert one.notes() == ["memory: of one pair: more were not measurable there"]
+    assert one.notes() == ["memory bandwidth: tested with 1 pair, for want of cores or nodes"]
 
 
 def test_profiles_are_compared_by_what_they_share() -> None:

@@ -6,7 +6,7 @@ from rankwise.machine.trust import Reason, Trust, worst
 def test_a_verdict_is_read_as_it_was_written_and_unknown_where_there_is_none():
     trust = Trust("poor", (Reason("others", 1.5, "other programs ran", "stop them"),), {"same-socket": {"send": "poor"}})
     assert Trust.from_dict(trust.to_dict()) == trust
-    assert trust.line() == "trust poor: other programs ran: stop them"
+    assert trust.line() == "Quality: poor (other programs ran)."
     assert Trust.from_dict(None).level == "unknown"
 
 

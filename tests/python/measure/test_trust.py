@@ -27,7 +27,7 @@ def _campaign(switches: int = 0, loop_spread: float = 0.0, **witness: Any) -> Ca
 def test_a_quiet_machine_is_trusted() -> None:
     trust = judge([_campaign()])
     assert (trust.level, trust.reasons) == ("good", ())
-    assert trust.line() == "trust good: nothing disturbed them"
+    assert trust.line().startswith("Quality: good (")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_a_full_report(profile: Profile, validation: Validation, mappings: list[
         "isend is up to 1.6 times as fast as ssend",
         "stencil-strips sends 72 % fewer messages between nodes",
         "The grid 50x48 on 50 nodes of 48 ranks",
-        "Machine: with remarks",
+        "Machine: with warnings",
         "The machine is busy: stop other programs.",
         "rankwise observe -o app.comm -- mpiexec -n 2 ./app",
         "machine.samples.jsonl",
@@ -155,13 +155,13 @@ def test_every_subset_of_figures(
 def test_poor_figures_give_no_advice(profile: Profile, validation: Validation, mappings: list[MappingInstance]) -> None:
     reason = Reason("others", 1.7, "other programs kept 1.7 processors busy", "take a node of your own")
     found = conclusion_of(Inputs(replace(profile, trust=Trust("poor", (reason,))), validation, mappings))
-    assert found.headline == "These figures are too poor to build on."
+    assert found.headline == "No advice: the measurement has poor quality."
     assert "1.7 processors" in found.why and not found.changes
     assert [step.command for step in found.next] == ["rankwise doctor", "rankwise measure -o machine.json"]
     page = checked(render(Inputs(replace(profile, trust=Trust("poor", (reason,))), validation, mappings)))
     assert "times as fast" not in page.text.partition("Everything else")[0]
-    assert "Figures: poor" in page.text and "take a node of your own" in page.text
-    assert "Machine: not judged" in page.text
+    assert "Quality: poor" in page.text and "take a node of your own" in page.text
+    assert "Machine: no verdict" in page.text
 
 
 def test_nothing_to_gain_is_an_answer() -> None:
@@ -219,7 +219,7 @@ def test_several_link_classes_and_a_grid_of_three_axes(validation: Validation) -
 def test_an_imported_profile_with_few_facts(profile: Profile) -> None:
     bare = replace(profile, machine={}, source={"kind": "imported", "file": "osu_latency.txt"}, warnings=())
     page = checked(render(Inputs(bare)))
-    assert "osu_latency.txt" in page.text and "Figures: spread unknown" in page.text
+    assert "osu_latency.txt" in page.text and "Quality: unknown" in page.text
     odd = replace(profile, machine={"hostname": None, "cores": [1, {"x_bytes": 2048}], "mpi": "none", "ok": False})
     assert "1; 2 KiB" in checked(render(Inputs(odd))).text
 
@@ -253,7 +253,7 @@ def test_doubts_about_the_exchanges_stand_with_the_remarks() -> None:
     assert "1 of 2 exchanges delivered wrong bytes" in page.text
     assert "1 of 2 exchanges ran more ranks than there are cores" in page.text
     assert "the size lies beyond the measured ones" in page.text
-    assert "too poor to build on" in page.text
+    assert "the measurement has poor quality" in page.text
 
 
 def test_maps_without_cells_keep_their_table(mappings: list[MappingInstance]) -> None:
