@@ -22,7 +22,7 @@ _FITS, _SWEEP_FITS = 0.95, 0.9  # share of pairs that are neighbours in a grid
 _DENSE = 0.8  # of all pairs: above it pairs prove nothing, bytes must
 _LEAST_APART = 0.01  # variance of the logarithms of bytes, for faces and corners to differ
 _TURNS = 2  # levels between a message and its answer, of ranks that take turns
-_FEW = 5  # ranks, of which many patterns have the same pairs
+_FEW = 5  # ranks, of which many patterns have the same pairs; and messages, which may be the run's set-up
 _SHORT = 1024  # bytes of what recursive doubling adds up
 _MOSTLY = 0.8  # of the bytes
 
@@ -311,8 +311,9 @@ def _irregular(seen: Seen) -> Name | None:
     received = np.bincount(seen.pairs.dest, seen.pairs.bytes, minlength=seen.ranks)
     hot = int(received.argmax())
     times = received[hot] / max(received.mean(), 1e-300)
-    median = f"{int(seen.partners.min())} to {int(seen.partners.max())} partners, {np.median(seen.partners):g} in the median"
-    return Name("irregular", reason=f"{median}; rank {hot} receives {times:.1f} times the mean")
+    median = f"{format_span(seen.partners.tolist())} partners, {np.median(seen.partners):g} in the median"
+    unequal = bool(seen.partners.min() < seen.partners.max())  # else it may be a pattern that no rule knows
+    return Name("irregular", unequal, reason=f"{median}; rank {hot} receives {times:.1f} times the mean")
 
 
 _RULES: tuple[Rule, ...] = (
@@ -352,9 +353,9 @@ def cart_of(entry: Any) -> Cart:
     return tuple(map(int, entry["dims"])), tuple(map(bool, entry["periodic"]))
 
 
-def heavy(pairs: Pairs, share: float) -> Pairs:
+def heavy(pairs: Pairs, share: float, often: float) -> Pairs:
     """Return the pairs that have, one way or the other, at least so large a share of the bytes of the heaviest pair of either
-    rank."""
+    rank, or ``often`` of the messages of the pair with the most."""
     if not len(pairs.source):
         return pairs
     low, high = np.minimum(pairs.source, pairs.dest), np.maximum(pairs.source, pairs.dest)
@@ -364,6 +365,6 @@ def heavy(pairs: Pairs, share: float) -> Pairs:
     heaviest = np.zeros(pairs.ranks)
     for ranks in (low, high):
         np.maximum.at(heaviest, ranks, weight[both])
-    return pairs.of(
-        (weight[both] >= share * np.minimum(heaviest[low], heaviest[high])) & ((pairs.bytes > 0) | (weight[both] == 0))
-    )
+    large = weight[both] >= share * np.minimum(heaviest[low], heaviest[high])
+    many = pairs.messages >= max(_FEW, often * pairs.messages.max())
+    return pairs.of((large | many) & ((pairs.bytes > 0) | (weight[both] == 0)))

@@ -17,6 +17,7 @@ from rankwise.observe.steps import Steps
 Array: TypeAlias = NDArray[Any]
 _LEAST_SHARE = 0.5  # of the messages' bytes that the steps have, for them to stand for the program
 _LEAST_HEAVY = 0.02  # of the heaviest pair: below it are the run's set-up and output
+_LEAST_OFTEN = 0.2  # of the messages of the pair with the most
 _MOST_EVENTS = 400_000  # whose levels are looked at
 
 
@@ -30,7 +31,7 @@ def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps |
             pairs = pairs_of(step.pointer, step.peer, step.messages, step.bytes)
             if len(pairs.source) or not np.sum(whole.bytes):
                 return Seen(pairs, levels_of(window), *_in_events(record, window, float(np.sum(pairs.bytes))), carts)
-    pairs = heavy(pairs_of(whole.pointer, whole.peer, whole.messages, whole.bytes), _LEAST_HEAVY)
+    pairs = heavy(pairs_of(whole.pointer, whole.peer, whole.messages, whole.bytes), _LEAST_HEAVY, _LEAST_OFTEN)
     most = _MOST_EVENTS // max(1, len(events))
     levels = levels_of({rank: of_rank[:most] for rank, of_rank in events.items()})
     return Seen(pairs, levels, *_in_header(record, float(np.sum(pairs.bytes))), carts)

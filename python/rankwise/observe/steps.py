@@ -293,10 +293,15 @@ def _cover(symbols: Array, period: int, weight: Array) -> float:
 
 
 def _shortest(repeats: Mapping[int, _Repeat], weight: Array) -> list[int]:
-    """Return the periods of not much less than the greatest cover, the shortest first; none where nothing repeats."""
+    """Return the periods of not much less than the greatest cover, the shortest first; none where nothing repeats.
+
+    Of a period that is several times another one that one counts, too, if it covers nearly as much.
+    """
     covers = _covers(repeats, weight)
     most = max(covers.values(), default=0.0)
-    return [period for period, cover in covers.items() if cover >= 0.75 * most] if most >= _LEAST_COVER else []
+    found = [period for period, cover in covers.items() if cover >= 0.75 * most] if most >= _LEAST_COVER else []
+    parts = [period for period in covers if period and any(whole > period and whole % period == 0 for whole in found)]
+    return sorted({*found, *(period for period in parts if covers[period] >= 0.6 * most)})
 
 
 _MOST_LOOKED_AT = 200_000  # events: of so many steps, from the whole of the run, waiting and traffic are looked at
