@@ -131,7 +131,7 @@ class Calls:
         there = np.zeros(len(runs))
         for begin, end in zip(repeats[where].begins, repeats[where].ends, strict=True):
             there[begin:end] = 1
-        return repeats, _shortest(repeats, there)
+        return repeats, _parts(repeats, there, _shortest(repeats, there))
 
     def _inner(self, step: int) -> int:
         """Return the shortest period in the kinds of the last calls; 0 if it is none of a loop inside the step."""
@@ -293,15 +293,18 @@ def _cover(symbols: Array, period: int, weight: Array) -> float:
 
 
 def _shortest(repeats: Mapping[int, _Repeat], weight: Array) -> list[int]:
-    """Return the periods of not much less than the greatest cover, the shortest first; none where nothing repeats.
-
-    Of a period that is several times another one that one counts, too, if it covers nearly as much.
-    """
+    """Return the periods of not much less than the greatest cover, the shortest first; none where nothing repeats."""
     covers = _covers(repeats, weight)
     most = max(covers.values(), default=0.0)
-    found = [period for period, cover in covers.items() if cover >= 0.75 * most] if most >= _LEAST_COVER else []
-    parts = [period for period in covers if period and any(whole > period and whole % period == 0 for whole in found)]
-    return sorted({*found, *(period for period in parts if covers[period] >= 0.6 * most)})
+    return [period for period, cover in covers.items() if cover >= 0.75 * most] if most >= _LEAST_COVER else []
+
+
+def _parts(repeats: Mapping[int, _Repeat], weight: Array, periods: Sequence[int]) -> list[int]:
+    """Return the periods with those of which they are multiples that cover nearly as much, the shortest first."""
+    covers = _covers(repeats, weight)
+    least = 0.6 * max((covers[period] for period in periods), default=0.0)
+    found = [part for part, cover in covers.items() if cover >= least and any(period % part == 0 for period in periods)]
+    return sorted({*periods, *found})
 
 
 _MOST_LOOKED_AT = 200_000  # events: of so many steps, from the whole of the run, waiting and traffic are looked at
