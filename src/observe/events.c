@@ -20,8 +20,14 @@ static void event(const struct site* site, const struct span* span, int kind, st
     requests_forget();
     return;
   }
-  *event = (struct event){(int64_t)span->start,     (int64_t)span->end,  message.bytes, message.peer, message.tag, request,
-                          (uint16_t)message.number, (uint8_t)site->call, (uint8_t)kind};
+  *event = (struct event){(int64_t)span->start,
+                          (int64_t)span->end,
+                          message.bytes,
+                          message.peer,
+                          message.tag,
+                          request,
+                          (uint16_t)message.number,
+                          (uint16_t)((unsigned)site->from->number << KIND_BITS | (unsigned)kind)};
 }
 
 static int tag_of(int tag) { return tag == mpi.any_tag ? -1 : tag; }
@@ -187,14 +193,14 @@ static void complete(const struct site* site, const struct span* span, word hand
 
 static struct span timed_words(const struct site* site, word* a) {
   struct span span = {.seen = 1};
-  me->calls[site->call]++;
+  site->from->calls++;
   span.start = ticks();
   if (threaded) unlock_threads();
   span.result = site->function == ABSENT ? call_absent(site, a) : invoke_words(site->function, site->arguments, a);
   if (threaded) lock_threads();
   span.end = ticks();
-  me->ticks[site->call] += span.end - span.start;
-  me->timed[site->call]++;
+  site->from->ticks += span.end - span.start;
+  site->from->timed++;
   if (span.end >= next_check) check_clock(span.end);
   return span;
 }

@@ -60,6 +60,7 @@ struct site {
   int timed, extra;
   int profiling;  // through PMPI_
   void* function;
+  struct call_site* from;  // where the program called it; of the outermost call alone
 };
 
 extern const char* const call_names[CALL_COUNT];

@@ -25,7 +25,7 @@ HANDLER invoke(const struct site s, word* a) {
 
 static inline __attribute__((always_inline)) struct span timed(const struct site s, word* a) {
   struct span span = {.seen = recording};
-  me->calls[s.call]++;
+  s.from->calls++;
   if (s.timed || span.seen) span.start = ticks();
   // Others may call meanwhile; this thread's own calls from within are not the program's.
   if (threaded) unlock_threads();
@@ -33,8 +33,8 @@ static inline __attribute__((always_inline)) struct span timed(const struct site
   if (threaded) lock_threads();
   if (s.timed || span.seen) {
     span.end = ticks();
-    me->ticks[s.call] += span.end - span.start;
-    me->timed[s.call]++;
+    s.from->ticks += span.end - span.start;
+    s.from->timed++;
     if (span.end >= next_check) check_clock(span.end);
   }
   return span;

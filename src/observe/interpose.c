@@ -3,6 +3,8 @@
 #pragma GCC diagnostic ignored "-Warray-bounds"
 #include "handlers.h"
 
+#include "call_sites.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,10 +43,11 @@ static __thread int inside __attribute__((tls_model("initial-exec")));
 #define DEFINE(symbol, name, n, handler, timed, extra, big, profiling)                                              \
   EXPORT int symbol(PARAMETERS_##n) {                                                                               \
     word a[] = {WORDS_##n};                                                                                         \
-    const struct site site = {CALL_##name, n, big, timed, extra, profiling, original(CALL_##name, profiling, big)}; \
+    struct site site = {CALL_##name, n, big, timed, extra, profiling, original(CALL_##name, profiling, big), NULL}; \
     if (UNLIKELY(inside || !me)) return invoke(site, a);                                                            \
     inside = 1;                                                                                                     \
     if (UNLIKELY(threaded)) lock_threads();                                                                         \
+    site.from = site_of(__builtin_return_address(0), CALL_##name);                                                  \
     int result = handler(site, a);                                                                                  \
     if (UNLIKELY(threaded)) unlock_threads();                                                                       \
     inside = 0;                                                                                                     \

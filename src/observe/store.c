@@ -19,6 +19,10 @@ int recording;
 int threaded;
 uint64_t next_check;
 
+static struct call_site no_sites[MAX_SITES];
+struct call_site* sites = no_sites;
+struct module* modules;
+
 enum { CHUNK = 65536, LEAST = 4096, EDGE_SLOTS = 4 * MAX_EDGES };
 
 static char* region;
@@ -77,6 +81,10 @@ static uint32_t map_region(int ranks) {
   if (!whole && !(reserve(region_at, COLLECTIVES_AT) && reserve(region_at + EDGES_AT, LEAST))) return LOST_ALL;
   region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, region_at);
   if (region == MAP_FAILED) return LOST_ALL;
+  if (whole && room_beside_counts(ranks) && reserve(region_at + SITES_AT, REGION - SITES_AT)) {
+    sites = (struct call_site*)(void*)(region + SITES_AT);
+    modules = (struct module*)(void*)(region + MODULES_AT);
+  }
   if (whole) return 0;
   void* tables = mmap(region + COLLECTIVES_AT, EDGES_AT - COLLECTIVES_AT, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -126,8 +134,10 @@ int store_open(const char* folder, int rank, int ranks, const char* const* names
   munmap((void*)claimed, REGIONS_AT);
   uint32_t lost = map_region(ranks);
   if (lost == LOST_ALL) goto failed;
-  for (int i = 0; i < MAX_WINDOWS; i++) events_end[i] = EVENTS_AT + (size_t)i * WINDOW_EVENTS * sizeof(struct event);
   struct rank_page* page = (struct rank_page*)(void*)region;
+  for (int i = 0; i < MAX_CALLS; i++) page->call[i].call = page->call[i].number = (uint16_t)i;
+  if (sites == no_sites) page->sites = MAX_SITES;
+  for (int i = 0; i < MAX_WINDOWS; i++) events_end[i] = EVENTS_AT + (size_t)i * WINDOW_EVENTS * sizeof(struct event);
   page->rank = rank;
   page->ranks = ranks;
   page->edges = 1;
@@ -235,7 +245,8 @@ void check_clock(uint64_t now) {
   // All ranks open a window at the same instants, whether their last one is full or not.
   if (!recording && !(me->lost & LOST_EVENTS)) {
     uint64_t calls = 0;
-    for (int i = 0; i < MAX_CALLS; i++) calls += me->calls[i];
+    for (int i = 0; i < MAX_CALLS; i++) calls += me->call[i].calls;
+    for (int i = 0; i < MAX_SITES; i++) calls += sites[i].calls;
     uint32_t number = me->window[current].number + 1;
     current = current == 1 ? 2 : 1;
     me->window[current] = (struct window){calls, 0, number};

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LAYOUT 1
+#define LAYOUT 2
 enum {
   MAX_CALLS = 256,
   MAX_EDGES = 8192,  // of a rank; edge 0 takes what goes to further ones
@@ -16,7 +16,10 @@ enum {
   MAX_DIMS = 8,
   MAX_WINDOWS = 3,  // the first, and by turns the last and the one before
   WINDOW_EVENTS = 65536,
-  HISTOGRAM_BINS = 32
+  MAX_SITES = 4096,
+  MAX_MODULES = 64,
+  HISTOGRAM_BINS = 32,
+  KIND_BITS = 3
 };
 
 struct edge {
@@ -31,7 +34,7 @@ struct event {
   int32_t peer, tag;
   uint32_t request;
   uint16_t comm;
-  uint8_t call, kind;
+  uint16_t site_and_kind;  // the site's number above KIND_BITS of kind
 };
 
 struct collective {
@@ -55,6 +58,21 @@ struct window {
   uint32_t events, number;
 };
 
+// A place in the program that calls a function of MPI; in the page those of a call that have no line of their own.
+struct call_site {
+  uint64_t address, offset;      // behind the call: in memory, and as the module's file has it
+  uint64_t calls, timed, ticks;  // how many, how many of them were timed, how long these took together
+  uint16_t call, module;         // module: its number from 1 on, 0: none is known
+  uint16_t number, unused;       // those of the page first, by their call
+};
+
+// A file whose code calls MPI: the program, or a library.
+struct module {
+  uint32_t build_id_bytes;  // 0: it has none
+  uint8_t build_id[20];
+  char path[232];
+};
+
 struct clock_pair {
   uint64_t ticks;
   int64_t ns;
@@ -73,32 +91,37 @@ struct rank_page {
   uint32_t threads, edges;
   uint32_t collectives, comms;
   uint32_t carts, windows;
+  uint32_t sites, modules;
   uint64_t involuntary_switches;
   struct clock_pair first, last;  // ticks against CLOCK_REALTIME
   uint64_t begun, ended;          // ticks at the end of Init and the beginning of Finalize
   char host[64], library[192];
   struct cart cart[MAX_CARTS];
   struct window window[MAX_WINDOWS];
-  uint64_t calls[MAX_CALLS];
-  uint64_t timed[MAX_CALLS];  // how many of these were timed
-  uint64_t ticks[MAX_CALLS];  // how long they took together
+  struct call_site call[MAX_CALLS];
 };
 
-// The region: page, collectives, communicators, edges, events.
+// The region: page, collectives, communicators, edges, events, sites, modules.
 #define COLLECTIVES_AT 16384
 #define COMMS_AT (COLLECTIVES_AT + MAX_COLLECTIVES * 24)
 #define EDGES_AT 65536
 #define EVENTS_AT 1441792
-#define REGION 9437184
+#define SITES_AT 9306112
+#define MODULES_AT 9502720
+#define REGION 9519104
 #define REGIONS_AT 16384  // the file begins with the number of slots that ranks have claimed, and the names of calls
 #define NAMES_AT 64       // one a line
 
 _Static_assert(sizeof(struct edge) == 160 && sizeof(struct event) == 40, "as parts.py reads");
-_Static_assert(sizeof(struct collective) == 24, "as parts.py reads");
+_Static_assert(sizeof(struct collective) == 24 && sizeof(struct call_site) == 48, "as parts.py reads");
+_Static_assert(sizeof(struct module) == 256, "as parts.py reads");
 _Static_assert(sizeof(struct rank_page) <= COLLECTIVES_AT, "the page ends before the collectives");
 _Static_assert(COMMS_AT + MAX_COMMS * sizeof(struct comm_line) <= EDGES_AT, "communicators end before the edges");
 _Static_assert(EDGES_AT + (MAX_EDGES + 1) * sizeof(struct edge) <= EVENTS_AT, "edges end before the events");
-_Static_assert(EVENTS_AT + (uint64_t)MAX_WINDOWS * WINDOW_EVENTS * 40 <= REGION, "events end before the next region");
+_Static_assert(EVENTS_AT + (uint64_t)MAX_WINDOWS * WINDOW_EVENTS * 40 <= SITES_AT, "events end before the sites");
+_Static_assert(SITES_AT + MAX_SITES * sizeof(struct call_site) <= MODULES_AT, "sites end before the modules");
+_Static_assert(MODULES_AT + MAX_MODULES * sizeof(struct module) <= REGION, "modules end before the next region");
+_Static_assert(MAX_CALLS + MAX_SITES <= 1 << (16 - KIND_BITS), "the number of a site fits an event");
 
 extern struct rank_page* me;  // null while nothing is recorded
 extern struct edge sink;      // takes what is not to be counted

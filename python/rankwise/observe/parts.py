@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
 from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Array, Record
 from rankwise.units import spans
 
@@ -113,11 +114,12 @@ def _numbered(lines: Array) -> Array:
     return np.vstack([ordered[:4], number, ordered[4]])
 
 
-LAYOUT = 1  # and all below as in src/observe/store.h
-_MAX_CALLS, _MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 256, 8192, 1024, 1024, 16, 8, 3
+LAYOUT = 2  # and all below as in src/observe/store.h
+_MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 8192, 1024, 1024, 16, 8, 3
 _WINDOW_EVENTS = 65536
-_NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9437184
+_NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9519104
 _COLLECTIVES_AT, _EDGES_AT, _EVENTS_AT = 16384, 65536, 1441792
+_SITES_AT, _MODULES_AT = 9306112, 9502720
 _RUNNING, _FINALIZED, _ABORTED = 1, 2, 3
 _LOST_EDGES, _LOST_EVENTS, _LOST_TABLES = 1, 2, 4
 _NO_COMM = 2**16 - 1
@@ -130,6 +132,8 @@ _COMMS_AT = _COLLECTIVES_AT + _MAX_COLLECTIVES * _COLLECTIVE.itemsize
 _CART = np.dtype([("dimensions", "<i4"), ("reorder", "<i4"), ("size", "<i4", _MAX_DIMS), ("periodic", "<i4", _MAX_DIMS)])
 _WINDOW = np.dtype([("first_call", "<u8"), ("events", "<u4"), ("number", "<u4")])
 _CLOCK = np.dtype([("ticks", "<u8"), ("ns", "<i8")])
+_RAW_EVENT = np.dtype([*EVENT.descr[:-2], ("site_and_kind", "<u2")])
+_KIND_BITS = 3
 _EDGE = np.dtype(
     [
         ("peer", "<u4"),
@@ -146,10 +150,10 @@ _PAGE = np.dtype(
         (name, "<i4")
         for name in ("rank", "ranks", "state", "family", "lost", "spawned", "core", "socket", "cores", "cores_allowed")
     ]
-    + [(name, "<u4") for name in ("threads", "edges", "collectives", "comms", "carts", "windows")]
+    + [(name, "<u4") for name in ("threads", "edges", "collectives", "comms", "carts", "windows", "sites", "modules")]
     + [("involuntary_switches", "<u8"), ("first", _CLOCK), ("last", _CLOCK), ("begun", "<u8"), ("ended", "<u8")]
     + [("host", "S64"), ("library", "S192"), ("cart", _CART, _MAX_CARTS), ("window", _WINDOW, _MAX_WINDOWS)]
-    + [(name, "<u8", _MAX_CALLS) for name in ("calls", "timed", "ticks")]
+    + [("call", SITE, MAX_CALLS)]
 )
 
 
@@ -163,6 +167,14 @@ class _Part:
     comms: Array
     windows: list[tuple[Any, Array]]  # by time
     names: list[str]
+    sites: Array  # those of the page first: what calls have no line of their own
+    modules: Array
+
+    def by_call(self, column: str) -> Array:
+        """Return a column of the sites, summed by call."""
+        sums = np.zeros(MAX_CALLS, "<u8")
+        np.add.at(sums, self.sites["call"], self.sites[column])
+        return sums
 
     @property
     def rank(self) -> int:
@@ -193,20 +205,22 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
     seconds = {part.rank: max(0.0, (clocks[part.host](part.end_tick) - begun[part.rank]) * 1e-9) for part in parts}
     last = max(clocks[part.host](part.end_tick) for part in parts)
     numbers, communicators = _communicators(parts, ranks)
-    used = np.flatnonzero(sum(part.page["calls"] for part in parts))
-    column = np.zeros(_MAX_CALLS, np.uint8)
+    used = np.flatnonzero(sum(part.by_call("calls") for part in parts))
+    column = np.zeros(MAX_CALLS, np.uint8)
     column[used] = np.arange(len(used))
     calls = [parts[0].names[i] for i in used]
     _tell_ends(parts, ranks, notes)
+    sites, modules, site_of_number = merged_sites(
+        {part.rank: (part.sites, part.modules, clocks[part.host].ns_per_tick) for part in parts}, parts[0].names
+    )
     events, windows = _events(parts, clocks, origin, numbers, column)
     counts, ns, sampled = np.zeros((ranks, len(used)), "<u8"), np.zeros((ranks, len(used)), "<i8"), np.zeros(len(used), bool)
     places = {name: np.full(ranks, -1, "<i4") for name in ("node", "socket", "core")}
     for part in parts:
         page, rank = part.page, part.rank
-        counts[rank] = page["calls"][used]
-        timed = np.maximum(page["timed"][used], 1)
-        sampled |= page["timed"][used] < counts[rank]
-        ns[rank] = page["ticks"][used] * clocks[part.host].ns_per_tick * (counts[rank] / timed)
+        counts[rank], timed = part.by_call("calls")[used], part.by_call("timed")[used]
+        sampled |= timed < counts[rank]
+        ns[rank] = part.by_call("ticks")[used] * clocks[part.host].ns_per_tick * (counts[rank] / np.maximum(timed, 1))
         places["node"][rank], places["socket"][rank], places["core"][rank] = (
             hosts.index(part.host),
             page["socket"],
@@ -231,6 +245,8 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
             "carts": _carts(parts),
             "others": _others(parts),
             "windows": windows,
+            "modules": modules,
+            "sites": sites,
             "cores_of_host": [max(int(part.page["cores"]) for part in parts if part.host == host) for host in hosts],
             "involuntary_switches": [int(part.page["involuntary_switches"]) for part in parts],
         },
@@ -240,7 +256,8 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
         socket_of_rank=places["socket"],
         core_of_rank=places["core"],
         **_matrix(parts, ranks),
-        events=events,
+        events={rank: listed for rank, (listed, _) in events.items()},
+        sites={rank: site_of_number[rank][number] for rank, (_, number) in events.items()},
         call_counts=counts,
         call_ns=ns,
     )
@@ -271,13 +288,17 @@ def _parts(path: Path) -> Iterator[_Part]:
             windows = []
             for i in range(min(int(page["windows"]), _MAX_WINDOWS)):
                 count = min(int(page["window"][i]["events"]), _WINDOW_EVENTS)
-                events = array(at + _EVENTS_AT + i * _WINDOW_EVENTS * EVENT.itemsize, EVENT, count)
+                events = array(at + _EVENTS_AT + i * _WINDOW_EVENTS * EVENT.itemsize, _RAW_EVENT, count)
                 windows.append(
                     (page["window"][i], events[events["end_ns"] > 0])
                 )  # of one being written at the end there is none
             comms = array(at + _COMMS_AT, _COMM, min(int(page["comms"]), _MAX_COMMS) * (not page["lost"] & _LOST_TABLES))
             windows.sort(key=lambda window: int(window[0]["number"]))
-            yield _Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names)
+            sites = np.zeros(MAX_CALLS + MAX_SITES, SITE)
+            for first, lines in ((0, page["call"]), (MAX_CALLS, array(at + _SITES_AT, SITE, MAX_SITES))):
+                sites[first : first + len(lines)] = lines
+            modules = array(at + _MODULES_AT, MODULE, min(int(page["modules"]), MAX_MODULES))
+            yield _Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names, sites, modules)
 
 
 def _one_world(parts: Sequence[_Part], notes: list[str]) -> list[_Part]:
@@ -369,8 +390,8 @@ def _communicators(parts: Sequence[_Part], ranks: int) -> tuple[dict[int, Array]
 
 def _events(
     parts: Sequence[_Part], clocks: dict[str, _Clock], origin: int, numbers: dict[int, Array], column: Array
-) -> tuple[dict[int, Array], list[dict[str, int]]]:
-    """Return the events of each rank in ns since the common begin, and their windows."""
+) -> tuple[dict[int, tuple[Array, Array]], list[dict[str, int]]]:
+    """Return the events of each rank in ns since the common begin with the numbers of their sites, and their windows."""
     events, windows = {}, []
     for part in parts:
         clock, first = clocks[part.host], 0
@@ -380,12 +401,16 @@ def _events(
             first += len(listed)
         if not first:
             continue
-        joined = np.concatenate([listed for _, listed in part.windows])
+        raw = np.concatenate([listed for _, listed in part.windows])
+        number, kind = raw["site_and_kind"] >> _KIND_BITS, raw["site_and_kind"] & (1 << _KIND_BITS) - 1
+        joined = raw.view(EVENT)
+        joined["kind"] = kind
         for name in ("start_ns", "end_ns"):
             ticks = joined[name] - np.int64(clock.ticks)
             joined[name] = np.round(ticks * clock.ns_per_tick).astype(np.int64) + (clock.ns - origin)
-        joined["comm"], joined["call"] = numbers[part.rank][joined["comm"]], column[joined["call"]]
-        events[part.rank] = joined
+        joined["comm"] = numbers[part.rank][joined["comm"]]
+        joined["call"] = column[part.sites["call"][np.minimum(number, len(part.sites) - 1)]]
+        events[part.rank] = joined, number
     return events, [window for window in windows if window["events"]]
 
 

@@ -55,6 +55,7 @@ class Record:
     The messages are a CSR matrix with a row for each sender: its edges are ``pointer[rank]:pointer[rank + 1]`` of ``peer``
     (ascending), ``messages``, ``bytes`` (sent), ``pulled`` (bytes that ``peer`` fetched from the row's rank, one-sided) and
     ``histogram`` (messages by size, ``HISTOGRAM_BINS``).
+    ``sites`` holds for each event of a rank its place in ``header["sites"]`` (call_sites.py), 65535 where it has none.
     ``events`` holds by rank what it called within the windows of ``header["windows"]`` (``rank``, ``first_call``: how many
     calls the rank had made before, ``first_event`` and ``events``: the part of the array). ``call_counts`` and ``call_ns``
     (ranks x
@@ -74,12 +75,14 @@ class Record:
     pulled: Array
     histogram: Array
     events: dict[int, Array] = field(default_factory=dict)
+    sites: dict[int, Array] = field(default_factory=dict)
     call_counts: Array = _none("<u8", 0, 0)
     call_ns: Array = _none("<i8", 0, 0)
 
 
 _OF_RANKS = ("node_of_rank", "socket_of_rank", "core_of_rank")
 _OF_EDGES = {"peer": "<u4", "messages": "<u8", "bytes": "<u8", "pulled": "<u8"}
+_OF_EVENTS = {"events": EVENT, "sites": np.dtype("<u2")}  # by rank
 _DTYPES = {
     **dict.fromkeys(_OF_RANKS, "<i4"),
     "pointer": "<i8",
@@ -97,7 +100,7 @@ def write_record(path: Path, record: Record) -> None:
         plain = array.tobytes()
         packed = zlib.compress(plain, 1)
         parts.append(packed if len(packed) < len(plain) else plain)
-        dtype = "event" if name.startswith("events/") else _DTYPES[name]
+        dtype = {"events": "event", "sites": "<u2"}.get(name.partition("/")[0]) or _DTYPES[name]
         listed.append([name, dtype, array.size, len(parts[-1])])
     header = {**record.header, "schema": SCHEMA, "ranks": record.ranks, "hosts": list(record.hosts), "arrays": listed}
     _check(record, str(path))
@@ -110,6 +113,8 @@ def _arrays(record: Record) -> Iterator[tuple[str, Array]]:
         yield name, np.ascontiguousarray(getattr(record, name), dtype)
     for rank, events in sorted(record.events.items()):
         yield f"events/{rank}", np.ascontiguousarray(events, EVENT)
+    for rank, sites in sorted(record.sites.items()):
+        yield f"sites/{rank}", np.ascontiguousarray(sites, "<u2")
 
 
 def parts_of(path: Path) -> Path:
@@ -163,7 +168,10 @@ def read_record(path: Path) -> Record:
     arrays = _unpacked(listed, memoryview(content)[end:], where)
     if missing := _DTYPES.keys() - arrays.keys():
         raise _damaged(where, f"it lacks {min(missing)}")
-    events = {int(name.removeprefix("events/")): arrays.pop(name) for name in list(arrays) if name.startswith("events/")}
+    events, sites = (
+        {int(name.removeprefix(which)): arrays.pop(name) for name in list(arrays) if name.startswith(which)}
+        for which in ("events/", "sites/")
+    )
     calls = header.get("calls", [])
     columns = len(calls) if isinstance(calls, list) else 0
     try:
@@ -171,7 +179,7 @@ def read_record(path: Path) -> Record:
             arrays[name] = arrays[name].reshape(shape if arrays[name].size else (0, shape[1]))
     except ValueError:
         raise _damaged(where, f"{name} has a wrong length") from None
-    record = Record(header, ranks, tuple(map(str, hosts)), events=events, **arrays)
+    record = Record(header, ranks, tuple(map(str, hosts)), events=events, sites=sites, **arrays)
     _check(record, where)
     if left and isinstance(header.setdefault("notes", []), list):
         header["notes"].append(f"beside it lies {left}, later: 'rankwise observe recover {where}'")
@@ -188,10 +196,11 @@ def _unpacked(listed: list[Any], rest: memoryview, where: str) -> dict[str, Arra
         part, rest = rest[:stored], rest[stored:]
         if len(part) < stored:
             raise _damaged(where, f"it ends within {name}")
-        of_events = name.startswith("events/") and name[7:].isdecimal() and name[7:].isascii() and len(name) < 20
-        if not of_events and name not in _DTYPES:
+        kind, _, rank = name.partition("/")
+        of_a_rank = kind in _OF_EVENTS and rank.isdecimal() and rank.isascii() and len(rank) < 13
+        if not of_a_rank and name not in _DTYPES:
             continue
-        dtype = EVENT if of_events else np.dtype(_DTYPES[name])
+        dtype = _OF_EVENTS[kind] if of_a_rank else np.dtype(_DTYPES[name])
         plain: bytes | memoryview = part
         if stored < items * dtype.itemsize:
             try:  # never more than is said, whatever it would inflate to
@@ -233,6 +242,8 @@ def _check(record: Record, where: str) -> None:
         )
         if rank >= ranks or wrong.any():
             raise _damaged(where, f"the events of rank {rank} name no rank, call or kind")
+    if any(len(sites) != len(record.events.get(rank, ())) for rank, sites in record.sites.items()):
+        raise _damaged(where, "sites are not one for each event")
     _check_windows(record, where)
 
 

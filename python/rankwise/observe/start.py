@@ -23,10 +23,12 @@ from rankwise.launch.installed import package_folder
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.preload import loading
 from rankwise.launch.process import die_with_parent
+from rankwise.observe.call_sites import named
 from rankwise.observe.parts import merged
 from rankwise.observe.record import Record, parts_of, write_record
 from rankwise.progress import tell
 
+_NAMES_LIMIT_S = 0.2  # for each program and library; what takes longer is named by the first look at the record
 _LITTLE_BYTES = 1 << 20
 _HEADER = "header.json"  # of the record, for recover
 
@@ -55,6 +57,8 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
             (folder / _HEADER).write_text(json.dumps(header))
         code = _run([found, *words[1:]], {**os.environ, **_variables(folder)})
         record = merged(folder, header)
+        if record is not None:
+            named(record.header, limit_s=_NAMES_LIMIT_S)
         if record is None:
             tell(f"nothing was observed: {_why_nothing(command, program, folder, code)}")
         elif code != 0:
@@ -85,6 +89,8 @@ def _recovered(output: Path, folder: Path) -> Record:
     except (OSError, ValueError):
         header = {}
     record = merged(folder, header if isinstance(header, dict) else {})
+    if record is not None:
+        named(record.header, limit_s=_NAMES_LIMIT_S)
     if record is None:
         raise InputError(f"what ranks left in {folder} is of no use: observe the program again")
     record.header["notes"].insert(0, "'rankwise observe' was killed: this is what the ranks had left")
@@ -198,7 +204,7 @@ def _in_foreground() -> bool:
 
 def _keep(record: Record, output: Path, folder: Path) -> Record:
     """Write a record, with less or elsewhere where the disk is full; return what was written."""
-    shorter = replace(record, events={}, header={**record.header, "windows": []})
+    shorter = replace(record, events={}, sites={}, header={**record.header, "windows": []})
     elsewhere = Path(tempfile.gettempdir()) / output.name
     for attempt, (path, content) in enumerate([(output, record), (output, record), (output, shorter), (elsewhere, record)]):
         try:

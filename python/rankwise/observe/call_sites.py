@@ -1,0 +1,223 @@
+"""Where in the program MPI is called: which sites take the time, and their functions, files and lines.
+
+Ranks leave the address behind each call and its offset in the file that holds the code (src/observe/call_sites.h). Names come
+from that file as long as it is the one that ran (by its build id): by the system's symbolizer, all offsets of a file at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.observe.record import Array
+from rankwise.records import Record as JsonRecord
+from rankwise.records import key, record
+
+MAX_CALLS, MAX_SITES, MAX_MODULES = 256, 4096, 64  # and all below as in src/observe/store.h
+NO_SITE = 2**16 - 1  # of an event whose site is not known
+SITE = np.dtype(
+    [(name, "<u8") for name in ("address", "offset", "calls", "timed", "ticks")]
+    + [("call", "<u2"), ("module", "<u2"), ("number", "<u2"), ("unused", "<u2")]
+)
+MODULE = np.dtype([("build_id_bytes", "<u4"), ("build_id", "V20"), ("path", "S232")])
+_SYMBOLIZERS = (
+    ("llvm-symbolizer", "--addresses", "--output-style=GNU", "--obj={}"),
+    ("addr2line", "-a", "-f", "-i", "-C", "-e", "{}"),
+)
+_LITTLE_BYTES = 16 << 20
+
+
+@record
+class CallSite(JsonRecord):
+    """A place in the program that calls a function of MPI."""
+
+    call: str = key("name of the function of MPI")
+    function: str | None = key("function of the program that calls it; null: unknown")
+    inlined_in: str | None = key("function that the calling one is inlined in; null: none")
+    file: str | None = key("source file of the call; null: unknown")
+    line: int | None = key("line of the call in its source file; null: unknown")
+    module: str | None = key("program or library that holds the code; null: unknown")
+    offset: int = key("address behind the call as the module's file has it")
+    calls: int = key("how many calls, of all ranks together")
+    seconds: float = key("time in these calls, of all ranks together")
+    ranks: int = key("how many ranks called from here")
+    most_seconds: float = key("time of the rank that spent most in them")
+    most_rank: int = key("rank that spent most time in them")
+
+
+def merged_sites(
+    tables: Mapping[int, tuple[Array, Array, float]], names: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, str | None]], dict[int, Array]]:
+    """Return the call sites of all ranks by their time, the modules, and for each rank the site of each number in its events.
+
+    ``tables``: by rank its lines (those of calls first, then those of sites), its modules, and ns per tick. Sites are alike
+    where module, offset and call are, wherever the module lies in a rank's memory.
+    """
+    modules: dict[tuple[str, str | None], int] = {}
+    sites: dict[tuple[int | None, int, str], dict[str, Any]] = {}
+    numbered: dict[int, list[tuple[int, tuple[int | None, int, str]]]] = {}
+    for rank, (lines, its_modules, ns_per_tick) in tables.items():
+        own = []
+        for module in its_modules:
+            length = int(module["build_id_bytes"])
+            build_id = bytes(module["build_id"])[:length].hex() if length else None
+            own.append(modules.setdefault((os.fsdecode(module["path"]), build_id), len(modules)))
+        for number in np.flatnonzero((lines["calls"] > 0) & (lines["address"] > 0)):
+            line = lines[number]
+            at = int(line["module"])
+            where = (own[at - 1] if 0 < at <= len(own) else None, int(line["offset"]), names[line["call"]])
+            seconds = float(line["ticks"]) * ns_per_tick * 1e-9 * float(line["calls"]) / max(1.0, float(line["timed"]))
+            site = sites.setdefault(
+                where,
+                {"call": where[2], "module": where[0], "offset": where[1]}
+                | {"calls": 0, "seconds": 0.0, "ranks": 0, "most_seconds": 0.0, "most_rank": rank},
+            )
+            site["calls"] += int(line["calls"])
+            site["seconds"] += seconds
+            site["ranks"] += 1
+            if seconds > site["most_seconds"]:
+                site["most_seconds"], site["most_rank"] = seconds, rank
+            numbered.setdefault(rank, []).append((int(number), where))
+    order = sorted(sites, key=lambda where: (-sites[where]["seconds"], str(where)))
+    place = {where: min(i, NO_SITE) for i, where in enumerate(order)}
+    of_number = {rank: np.full(MAX_CALLS + MAX_SITES, NO_SITE, "<u2") for rank in tables}
+    for rank, known in numbered.items():
+        for number, where in known:
+            of_number[rank][number] = place[where]
+    return [sites[where] for where in order], [{"path": path, "build_id": build_id} for path, build_id in modules], of_number
+
+
+def named(header: dict[str, Any], limit_s: float) -> None:
+    """Give the sites of a record's header their ``function``, ``file``, ``line``, as far as the modules' files are still those
+    that ran, and the symbolizer answers within ``limit_s`` seconds for each module. Sites that have names keep them."""
+    nameless: dict[int, list[dict[str, Any]]] = {}
+    for site in header.get("sites", []):
+        if site.get("module") is not None and "function" not in site:
+            nameless.setdefault(site["module"], []).append(site)
+    for module, sites in nameless.items():
+        # The call lies before the address that it returns to, where another line may begin.
+        names = _resolved(header["modules"][module], sorted({site["offset"] - 1 for site in sites}), limit_s)
+        for site in sites:
+            site.update(names.get(site["offset"] - 1, {}))
+
+
+def call_sites(header: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a record's sites, those with most time first, as ``CallSite`` has them; empty where the record has none."""
+    modules = header.get("modules", [])
+    sites = []
+    for site in header.get("sites", []):
+        known = site["module"] is not None and site["module"] < len(modules)
+        unknown = dict.fromkeys(("function", "inlined_in", "file", "line"))
+        sites.append(unknown | site | {"module": modules[site["module"]]["path"] if known else None})
+    return sites
+
+
+def site_text(site: Mapping[str, Any]) -> str:
+    """Return a site in few words: the function and file:line, as far as they are known."""
+    place = f"{Path(site['file']).name}:{site['line']}" if site["file"] and site["line"] else ""
+    if site["function"]:
+        return f"{site['function']}, {place}" if place else f"{site['function']} ({_module_text(site)})"
+    return place or _module_text(site)
+
+
+def _module_text(site: Mapping[str, Any]) -> str:
+    return f"{Path(site['module']).name}+{site['offset']:#x}" if site["module"] else "unknown code"
+
+
+def _resolved(module: Mapping[str, Any], addresses: Sequence[int], limit_s: float) -> dict[int, dict[str, Any]]:
+    """Return function, file and line of addresses in a module's file."""
+    path = Path(module["path"])
+    if not path.is_file() or (module["build_id"] and build_id_of(path) != module["build_id"]):
+        return {}
+    # For little to read the one that starts first is the quicker one.
+    for program, *options in _SYMBOLIZERS[:: -1 if path.stat().st_size < _LITTLE_BYTES else 1]:
+        if found := shutil.which(program):
+            return _frames(_output([found, *(option.format(path) for option in options)], addresses, limit_s))
+    return {}
+
+
+def _output(command: Sequence[str], addresses: Sequence[int], limit_s: float) -> list[str]:
+    """Return the lines of a symbolizer's answer; none where it fails or takes longer than ``limit_s``."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "DEBUGINFOD_URLS")}
+    asked = "".join(f"{address:#x}\n" for address in addresses)
+    try:
+        run = subprocess.run(
+            command,
+            input=asked,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=limit_s,
+            env=environment,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return run.stdout.splitlines()
+
+
+def _frames(lines: Iterable[str]) -> dict[int, dict[str, Any]]:
+    """Return what is known of each address: a line with the address, then a function and its file:line for each frame, the
+    innermost first."""
+    frames: dict[int, list[str]] = {}
+    own: list[str] = []
+    for line in filter(None, lines):
+        if line.startswith("0x"):
+            own = frames.setdefault(int(line, 16), [])
+        else:
+            own.append(line)
+    return {address: _frame(own) for address, own in frames.items() if own and own[0] != "??"}
+
+
+def _frame(lines: Sequence[str]) -> dict[str, Any]:
+    function, outermost = _function(lines[0]), _function(lines[-2]) if len(lines) > 2 else None
+    file, _, line = lines[1].partition(" (discriminator")[0].rpartition(":") if len(lines) > 1 else ("", "", "")
+    return {
+        "function": function,
+        "inlined_in": outermost,
+        "file": file if file not in ("", "??") else None,
+        "line": int(line) if line.isdecimal() and int(line) > 0 else None,
+    }
+
+
+def _function(name: str) -> str:
+    """Return a function's name without its parameters."""
+    return name.partition("(")[0] or name
+
+
+def build_id_of(path: Path) -> str | None:
+    """Return the build id of an ELF file of 64 bits in hexadecimal digits; None where there is none."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(64)
+            if head[:5] != b"\x7fELF\x02":
+                return None
+            at, size, count = (int.from_bytes(head[a:b], "little") for a, b in ((32, 40), (54, 56), (56, 58)))
+            for i in range(min(count, 256)):
+                stream.seek(at + i * size)
+                part = stream.read(size)
+                if int.from_bytes(part[:4], "little") == 4:  # PT_NOTE
+                    offset, length = int.from_bytes(part[8:16], "little"), int.from_bytes(part[32:40], "little")
+                    stream.seek(offset)
+                    if found := _build_id_in(stream.read(min(length, 1 << 16))):
+                        return found
+    except OSError:
+        return None
+    return None
+
+
+def _build_id_in(notes: bytes) -> str | None:
+    at = 0
+    while at + 12 <= len(notes):
+        name, content, kind = (int.from_bytes(notes[at + i : at + i + 4], "little") for i in (0, 4, 8))
+        begin = at + 12 + (name + 3) // 4 * 4
+        if kind == 3 and notes[at + 12 : at + 16] == b"GNU\0":
+            return notes[begin : begin + content].hex()
+        at = begin + (content + 3) // 4 * 4
+    return None

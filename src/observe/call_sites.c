@@ -1,0 +1,78 @@
+#define _GNU_SOURCE
+#include "call_sites.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct search {
+  uint64_t address, base;
+  struct module module;
+};
+
+static void note_build_id(struct module* module, const char* notes, size_t length) {
+  for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= length;) {
+    const ElfW(Nhdr)* note = (const ElfW(Nhdr)*)(const void*)(notes + at);
+    const char* name = (const char*)(note + 1);
+    const char* content = name + ((note->n_namesz + 3) & ~3u);
+    if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+      module->build_id_bytes = note->n_descsz < sizeof module->build_id ? note->n_descsz : sizeof module->build_id;
+      memcpy(module->build_id, content, module->build_id_bytes);
+      return;
+    }
+    at = (size_t)(content - notes) + ((note->n_descsz + 3) & ~3u);
+  }
+}
+
+// Whether this is the module of the address: then all that is kept of it.
+static int look_into(struct dl_phdr_info* info, size_t size, void* data) {
+  (void)size;
+  struct search* search = data;
+  int is_in = 0;
+  for (int i = 0; i < info->dlpi_phnum && !is_in; i++) {
+    const ElfW(Phdr)* part = &info->dlpi_phdr[i];
+    is_in = part->p_type == PT_LOAD && search->address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz;
+  }
+  if (!is_in) return 0;
+  search->base = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)* part = &info->dlpi_phdr[i];
+    if (part->p_type == PT_NOTE) note_build_id(&search->module, (const char*)(info->dlpi_addr + part->p_vaddr), part->p_memsz);
+  }
+  const size_t most = sizeof search->module.path - 1;
+  if (info->dlpi_name && *info->dlpi_name) {
+    strncpy(search->module.path, info->dlpi_name, most);
+  } else if (readlink("/proc/self/exe", search->module.path, most) < 0) {
+    search->module.path[0] = 0;
+  }
+  return 1;
+}
+
+static uint16_t number_of_module(const struct module* module) {
+  for (uint32_t i = 0; i < me->modules; i++) {
+    if (memcmp(&modules[i], module, sizeof *module) == 0) return (uint16_t)(i + 1);
+  }
+  if (me->modules == MAX_MODULES) return 0;
+  modules[me->modules] = *module;
+  return (uint16_t)++me->modules;
+}
+
+struct call_site* site_find(uint64_t address, int call) {
+  uint64_t place = site_hash(address, call);
+  while (sites[place].address) {
+    if (sites[place].address == address && sites[place].call == call) return &sites[place];
+    place = (place + 1) % MAX_SITES;
+  }
+  if (me->sites >= MAX_SITES * 3 / 4) return &me->call[call];
+  struct search search = {.address = address - 1};
+  uint16_t module = dl_iterate_phdr(look_into, &search) ? number_of_module(&search.module) : 0;
+  sites[place] = (struct call_site){.address = address,
+                                    .offset = address - search.base,
+                                    .call = (uint16_t)call,
+                                    .module = module,
+                                    .number = (uint16_t)(MAX_CALLS + place)};
+  me->sites++;
+  return &sites[place];
+}

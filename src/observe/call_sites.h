@@ -1,0 +1,27 @@
+// Where in the program a function of MPI was called: by the address behind the call, known to the outermost function that takes
+// MPI's place. Names come later, from the module's file (python/rankwise/observe/call_sites.py).
+#ifndef RANKWISE_OBSERVE_CALL_SITES_H
+#define RANKWISE_OBSERVE_CALL_SITES_H
+
+#include "store.h"
+
+// The lines of all sites, hashed by address and call; where the disk is nearly full, lines that are never used.
+extern struct call_site* sites;
+extern struct module* modules;
+
+// The line of a call from an address, made at first sight; where there is none left, that of the call in the page.
+struct call_site* site_find(uint64_t address, int call);
+
+static inline uint64_t site_hash(uint64_t address, int call) {
+  return (address ^ (uint64_t)call << 7) * UINT64_C(0x9E3779B97F4A7C15) >> 52;
+}
+
+static inline struct call_site* site_of(const void* caller, int call) {
+  uint64_t address = (uint64_t)(uintptr_t)caller;
+  struct call_site* site = &sites[site_hash(address, call)];
+  return __builtin_expect(site->address == address && site->call == call, 1) ? site : site_find(address, call);
+}
+
+_Static_assert(MAX_SITES == 1 << (64 - 52), "a hash is the place of a line");
+
+#endif
