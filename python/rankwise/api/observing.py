@@ -48,6 +48,10 @@ class Observation(Result):
         "list[rankwise.observe.summary.CallTime]",
         lambda of: _summary().call_table(of.evidence.record),
     )
+    sites = computed(
+        "where the program calls MPI, the sites that took longest first", "list[rankwise.observe.call_sites.CallSite]",
+        lambda of: _call_sites().call_sites(of.header),
+    )  # fmt: skip
     mpi = computed("version of the MPI", "str | None", lambda of: of.header.get("mpi"))
     command = computed("the program's command", "list[str] | None", lambda of: of.header.get("command"))
     created = computed("when, UTC", "str | None", lambda of: of.header.get("created"))
@@ -111,12 +115,19 @@ def _summary() -> ModuleType:
     return summary
 
 
+def _call_sites() -> ModuleType:
+    from rankwise.observe import call_sites
+
+    return call_sites
+
+
 def load_record(path: Path | str, since_s: float = 0.0, until_s: float | None = None) -> Observation:
     """Read what was observed of a program; steps are looked for from ``since_s`` to ``until_s``. Raises InputError."""
     from rankwise.advise.evidence import evidence_of
     from rankwise.observe.record import read_record
 
     found = read_record(Path(path))
+    _call_sites().named(found.header, limit_s=10.0)
     return Observation(evidence_of(found, str(path), span_of(found, since_s, until_s)), Path(path))
 
 
@@ -175,6 +186,7 @@ def _lines(evidence: Evidence, file: Path) -> list[str]:
     if total > 0:
         most = [line for line in table[:5] if line["seconds"] >= 0.01 * total]
         lines.append("In MPI    " + ", ".join(f"{line['call']} {line['seconds'] / total:.0%}" for line in most))
+        lines += [f"          {line}" for line in _call_sites().site_lines(record.header, total, most=5)]
     if len(record.peer):
         degrees = np.diff(record.pointer).tolist()
         all_bytes, messages = int((record.bytes + record.pulled).sum()), int(record.messages.sum())

@@ -18,6 +18,7 @@ import numpy as np
 from rankwise.observe.record import Array
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
+from rankwise.units import format_time
 
 MAX_CALLS, MAX_SITES, MAX_MODULES = 256, 4096, 64  # and all below as in src/observe/store.h
 NO_SITE = 2**16 - 1  # of an event whose site is not known
@@ -31,6 +32,8 @@ _SYMBOLIZERS = (
     ("addr2line", "-a", "-f", "-i", "-C", "-e", "{}"),
 )
 _LITTLE_BYTES = 16 << 20
+_NAMELESS = dict.fromkeys(("function", "inlined_in", "file", "line"))
+_LONGEST = 30  # characters of a function on a screen
 
 
 @record
@@ -47,7 +50,7 @@ class CallSite(JsonRecord):
     calls: int = key("how many calls, of all ranks together")
     seconds: float = key("time in these calls, of all ranks together")
     ranks: int = key("how many ranks called from here")
-    most_seconds: float = key("time of the rank that spent most in them")
+    most_seconds: float = key("time of the rank that spent most in them, where most of it is")
     most_rank: int = key("rank that spent most time in them")
 
 
@@ -108,22 +111,48 @@ def named(header: dict[str, Any], limit_s: float) -> None:
 
 
 def call_sites(header: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a record's sites, those with most time first, as ``CallSite`` has them; empty where the record has none."""
+    """Return a record's sites, those with most time first, as ``CallSite`` has them; empty where the record has none.
+
+    Calls of one function and line are one site, however many of them the compiler made.
+    """
     modules = header.get("modules", [])
-    sites = []
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for site in header.get("sites", []):
         known = site["module"] is not None and site["module"] < len(modules)
-        unknown = dict.fromkeys(("function", "inlined_in", "file", "line"))
-        sites.append(unknown | site | {"module": modules[site["module"]]["path"] if known else None})
-    return sites
+        site = _NAMELESS | site | {"module": modules[site["module"]]["path"] if known else None}
+        place = (site["file"], site["line"]) if site["line"] else (site["module"], site["offset"])
+        first = found.setdefault((site["call"], site["function"], *place), site)
+        if first is not site:  # the compiler made several of one line
+            first["calls"] += site["calls"]
+            first["seconds"] += site["seconds"]
+            first["ranks"] = max(first["ranks"], site["ranks"])
+            if first["most_rank"] == site["most_rank"]:
+                first["most_seconds"] += site["most_seconds"]
+    return sorted(found.values(), key=lambda site: -site["seconds"])
 
 
 def site_text(site: Mapping[str, Any]) -> str:
     """Return a site in few words: the function and file:line, as far as they are known."""
     place = f"{Path(site['file']).name}:{site['line']}" if site["file"] and site["line"] else ""
-    if site["function"]:
-        return f"{site['function']}, {place}" if place else f"{site['function']} ({_module_text(site)})"
+    if function := site["function"]:
+        function = function if len(function) <= _LONGEST else f"{function[: _LONGEST - 3]}..."
+        return f"{function}, {place}" if place else f"{function} ({_module_text(site)})"
     return place or _module_text(site)
+
+
+def site_lines(header: Mapping[str, Any], total_s: float, most: int) -> list[str]:
+    """Return the ``most`` sites that took longest, each with at least 1 % of ``total_s``, as aligned lines.
+
+    Each has the share, the call, the place, and of several ranks the one that spent most.
+    """
+    sites = [site for site in call_sites(header)[:most] if site["seconds"] >= 0.01 * total_s]
+    texts = [f"{site['call']}: {site_text(site)}" for site in sites]
+    width = max(map(len, texts), default=0)
+    lines = []
+    for site, text in zip(sites, texts, strict=True):
+        longest = f"  {format_time(site['most_seconds'])} on rank {site['most_rank']}" if site["ranks"] > 1 else ""
+        lines.append(f"{site['seconds'] / total_s:>4.0%}  {text:<{width}}{longest}".rstrip())
+    return lines
 
 
 def _module_text(site: Mapping[str, Any]) -> str:
@@ -207,7 +236,7 @@ def build_id_of(path: Path) -> str | None:
                     stream.seek(offset)
                     if found := _build_id_in(stream.read(min(length, 1 << 16))):
                         return found
-    except OSError:
+    except (OSError, ValueError):
         return None
     return None
 

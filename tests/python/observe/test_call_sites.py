@@ -1,0 +1,131 @@
+"""Where a program calls MPI: functions, files and lines, held against the program's own text."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.python.observe.conftest import Build, Start
+
+from rankwise.observe.call_sites import (
+    MAX_CALLS,
+    MAX_SITES,
+    MODULE,
+    NO_SITE,
+    SITE,
+    build_id_of,
+    call_sites,
+    merged_sites,
+    named,
+    site_lines,
+)
+from rankwise.observe.record import read_record
+from rankwise.observe.start import observe
+
+SOURCE = Path(__file__).with_name("call_sites.c")
+
+
+def expected_sites(ranks: int) -> dict[tuple[str, str, int], int]:
+    """Return how many calls the marks of the source promise, by call, function and line."""
+    marks = re.compile(r"(MPI_\w+)\(.*/\* from (\w+) (\d+) \*/")
+    found = ((number, marks.search(line)) for number, line in enumerate(SOURCE.read_text().splitlines(), 1))
+    return {(mark[1], mark[2], number): ranks * int(mark[3]) for number, mark in found if mark}
+
+
+def observed(program: Path, words: list[str], tmp_path: Path) -> Any:
+    code, record = observe([*words, str(program)], tmp_path / "sites.comm")
+    assert code == 0
+    assert record is not None
+    return read_record(tmp_path / "sites.comm")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("kind", ["pip", "openmpi"])
+@pytest.mark.parametrize("flags", [("-g", "-O0"), ("-g", "-O3"), ("-g", "-O2", "-no-pie")], ids="-".join)
+def test_calls_have_the_function_and_line_of_the_source(
+    kind: str, flags: tuple[str, ...], build: Build, start: Start, tmp_path: Path
+) -> None:
+    record = observed(build(kind, "call_sites.c", *flags), start(kind, 2), tmp_path)
+    named(record.header, limit_s=60)
+    sites = {(site["call"], site["function"], site["line"]): site for site in call_sites(record.header)}
+    wanted = expected_sites(2)
+    assert len(wanted) == 7
+    assert {place: sites[place]["calls"] for place in wanted} == wanted
+    assert {Path(site["file"]).name for site in sites.values()} == {SOURCE.name}
+    assert all(site["ranks"] == 2 and site["seconds"] >= site["most_seconds"] for site in sites.values())
+    # Each event knows its site, whose call is its own.
+    for rank, events in record.events.items():
+        of_sites = [record.header["sites"][number]["call"] for number in record.sites[rank]]
+        assert of_sites == [record.header["calls"][number] for number in events["call"]]
+    # Calls and time by site add up to those by call.
+    for column, counts in enumerate(record.call_counts.sum(axis=0)):
+        here = [site for site in call_sites(record.header) if site["call"] == record.header["calls"][column]]
+        assert sum(site["calls"] for site in here) == counts
+        assert sum(site["seconds"] for site in here) == pytest.approx(
+            record.call_ns[:, column].sum() * 1e-9, rel=1e-6, abs=1e-8
+        )
+
+
+@pytest.mark.mpi
+def test_a_stripped_program_has_places_in_its_file_and_a_new_one_has_no_wrong_names(
+    build: Build, start: Start, tmp_path: Path
+) -> None:
+    program = tmp_path / "program"
+    shutil.copy(build("pip", "call_sites.c", "-g", "-O0"), program)
+    subprocess.run(["strip", program], check=True)
+    record = observed(program, start("pip", 2), tmp_path)
+    named(record.header, limit_s=60)
+    shown = site_lines(record.header, sum(site["seconds"] for site in call_sites(record.header)), most=1)
+    assert re.match(r" *\d+%  MPI_\w+: program\+0x[0-9a-f]+", shown[0])
+    # Another program takes its place: the old places are not looked up in it.
+    shutil.copy(build("pip", "call_sites.c", "-g", "-O3"), program)
+    named(record.header, limit_s=60)
+    assert {site["function"] for site in call_sites(record.header)} == {None}
+
+
+@pytest.mark.mpi
+def test_more_sites_than_there_are_lines_are_counted_all_the_same(build: Build, start: Start, tmp_path: Path) -> None:
+    calls = 6000
+    source = tmp_path / "many.c"
+    probes = "\n".join("MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);" for _ in range(calls))
+    source.write_text(
+        f"#include <mpi.h>\nint main(void) {{ int flag; MPI_Init(0, 0);\n{probes}\nMPI_Finalize(); return 0; }}\n"
+    )
+    record = observed(build("pip", str(source), "-O0"), start("pip", 1), tmp_path)
+    column = record.header["calls"].index("MPI_Iprobe")
+    assert record.call_counts[:, column].sum() == calls
+    assert 3000 < len(record.header["sites"]) <= MAX_SITES
+
+
+def lines_of(places: list[tuple[int, int, int, int]]) -> np.ndarray[Any, Any]:
+    """Return lines of a rank: (number, address, offset, ticks), all of call 7 and module 1, called twice and timed once."""
+    lines = np.zeros(MAX_CALLS + MAX_SITES, SITE)
+    for number, address, offset, ticks in places:
+        lines[number] = (address, offset, 2, 1, ticks, 7, 1, number, 0)
+    return lines
+
+
+def test_sites_are_alike_wherever_their_module_lies_in_memory() -> None:
+    modules = np.array([(2, b"\x12\x34".ljust(20, b"\0"), b"/bin/program")], MODULE)
+    first = lines_of([(300, 0x5000_1000, 0x1000, 10), (301, 0x5000_2000, 0x2000, 5)])
+    second = lines_of([(900, 0x7000_1000, 0x1000, 30)])
+    names = [f"MPI_{i}" for i in range(MAX_CALLS)]
+    sites, files, numbers = merged_sites({0: (first, modules, 1e9), 4: (second, modules, 1e9)}, names)
+    assert files == [{"path": "/bin/program", "build_id": "1234"}]
+    assert [(s["offset"], s["calls"], s["ranks"], s["seconds"], s["most_rank"]) for s in sites] == [
+        (0x1000, 4, 2, 80.0, 4),
+        (0x2000, 2, 1, 10.0, 0),
+    ]
+    assert (numbers[0][300], numbers[0][301], numbers[4][900], numbers[4][300]) == (0, 1, 0, NO_SITE)
+
+
+def test_a_file_that_is_no_program_has_no_build_id(tmp_path: Path) -> None:
+    for content in (b"", b"\x7fELF\x02", b"\x7fELF\x02" + b"\xff" * 59, b"#!/bin/sh\n"):
+        path = tmp_path / "file"
+        path.write_bytes(content)
+        assert build_id_of(path) is None
