@@ -71,7 +71,7 @@ def merged_sites(
             length = int(module["build_id_bytes"])
             build_id = bytes(module["build_id"])[:length].hex() if length else None
             own.append(modules.setdefault((os.fsdecode(module["path"]), build_id), len(modules)))
-        for number in np.flatnonzero((lines["calls"] > 0) & (lines["address"] > 0)):
+        for number in np.flatnonzero((lines["calls"] > 0) & (lines["address"] > 0)).tolist():
             line = lines[number]
             at = int(line["module"])
             where = (own[at - 1] if 0 < at <= len(own) else None, int(line["offset"]), names[line["call"]])
