@@ -3,7 +3,7 @@
 Functions ask what the verbs of the command line ask: ``measure`` and ``load`` give a machine's profile; ``predict``,
 ``simulate``,
 ``run``, ``validate`` and ``choose`` take a workload (``Exchange``, ``Stencil``, ``HaloExchange``, ``Fft3d``, ``Alltoall``,
-``Observed``); ``map`` a
+``Collective``, ``Observed``); ``map`` a
 ``Placing``, ``project`` an ``Exchange``, ``StencilCode`` or ``FftProjection`` on a ``Described`` machine, ``observe`` a
 command. What they return shows itself in a notebook and has ``to_dict()`` (as ``--json``), ``to_pandas()`` and ``plot()``.
 """
@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.workloads.halo import HaloOptions as HaloExchange
     from rankwise.workloads.fft3d import FftOptions as Fft3d
     from rankwise.workloads.alltoall import AlltoallOptions as Alltoall
+    from rankwise.workloads.collective import CollectiveOptions as Collective
     from rankwise.workloads.observed import ObservedOptions as Observed
 
     __version__: str

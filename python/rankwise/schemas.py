@@ -40,6 +40,7 @@ from rankwise.slurm.states import JobState
 from rankwise.trial.session import TriedRecord
 from rankwise.workloads.alltoall import AlltoallCase
 from rankwise.workloads.base import Case, Figures, Row, Settings
+from rankwise.workloads.collective import CollectiveCase, CollectiveFigures
 from rankwise.workloads.exchange import ExchangeCase
 from rankwise.workloads.fft3d import FftCase
 from rankwise.workloads.fft3d_case import FftFigures, FftSettings
@@ -98,6 +99,7 @@ WORKLOADS: dict[str, dict[Any, Any]] = {
     "stencil": {Case: StencilCase, Figures: StencilFigures},
     "halo": {Case: HaloCase},
     "alltoall": {Case: AlltoallCase},
+    "collective": {Case: CollectiveCase, Figures: CollectiveFigures},
     "fft3d": {Case: FftCase, Figures: FftFigures, Settings: FftSettings},
     "observed": {Case: ObservedCase},
 }

@@ -101,6 +101,7 @@ void run_one_to_all(Arguments& arguments);
 void run_all_pairs(Arguments& arguments);
 void run_alltoall(Arguments& arguments);
 void run_transpose(Arguments& arguments);
+void run_collective(Arguments& arguments);
 void run_loggp(Arguments& arguments);
 void run_exchange(Arguments& arguments);
 void run_paired(Arguments& arguments);

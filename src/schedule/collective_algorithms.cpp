@@ -352,6 +352,14 @@ void scan_doubling(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
   }
 }
 
+void allreduce_reduce_bcast(Rounds& rounds, const Team& team, const Spec& spec) {
+  const auto stage = [&](const std::string& named) {  // among leaders: what is named is theirs
+    return spec.algorithm == "node-aware" || named.empty() ? std::string("binomial") : named;
+  };
+  collective_algorithm("reduce", stage(spec.within)).make(rounds, team, spec);
+  collective_algorithm("bcast", stage(spec.between)).make(rounds, team, spec);
+}
+
 // In the nodes, among one leader of each, and in the nodes again; the pieces of a vector follow each other from stage to stage.
 void node_aware(Rounds& rounds, const Team& team, const Spec& spec) {
   const std::string kind = spec.kind;
@@ -431,8 +439,7 @@ constexpr CollectiveAlgorithm collectives[] = {
      true},
     {"allreduce", "linear", "reduce, then bcast, both by the root alone", ompi,
      both<backwards<bcast_linear, true>, bcast_linear>},
-    {"allreduce", "reduce-bcast", "reduce, then bcast, by binomial trees", ompi,
-     both<backwards<bcast_binomial, true>, bcast_binomial>},
+    {"allreduce", "reduce-bcast", "reduce, then bcast, each by an algorithm of its own", ompi, allreduce_reduce_bcast},
     {"allreduce", "recursive-doubling", "the whole vector with partners twice as far each time", thakur, allreduce_doubling},
     {"allreduce", "recursive-multiplying", "the whole vector with k - 1 partners a round", mpich, allreduce_multiplying,
      Divides::nothing, Needs::nothing, false, true},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +15,7 @@ from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Next, Sentence
 from rankwise.decide.choice import MOST_BYTES, Choice, Chooser, Question, steps_of
 from rankwise.decide.ranking import Ranking, conclusion, rank, require_one_question
 from rankwise.engines.model import Model
-from rankwise.engines.placement import profile_placement
+from rankwise.engines.placement import Placement, nodes_of, profile_placement
 from rankwise.engines.under_way import under_way
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile, open_profile
@@ -28,6 +29,7 @@ from rankwise.workloads.comparison import Validation
 from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, ExchangeOptions, make_grid, names
 
 if TYPE_CHECKING:
+    from rankwise.engines.platform import System
     from rankwise.machine.trust import Trust
     from rankwise.observe.timeline import Timeline
 
@@ -74,7 +76,7 @@ class Times(Result):
             return "No case was timed."
         if self.wrong:
             return f"{self.wrong} of {len(self.rows)} {self.workload.wrong}."
-        return f"{conclusion(self.rows)}."
+        return f"{self.workload.headline(self.rows) or conclusion(self.rows)}."
 
     @property
     def mark(self) -> str:
@@ -224,24 +226,24 @@ def workload_of(pattern: Options) -> Workload:
         if type(pattern) is workload.options:
             return workload
     raise InputError(
-        f"a {type(pattern).__name__} is no workload: give rankwise.Exchange(...), Stencil, HaloExchange, Fft3d, Alltoall or "
-        "Observed"
+        f"a {type(pattern).__name__} is no workload: give rankwise.Exchange(...), Stencil, HaloExchange, Fft3d, Alltoall, "
+        "Collective or Observed"
     )
 
 
 def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Times:
     """Ask the model how long a workload takes, with the interval that the profile's uncertainty gives.
 
-    ``pattern``: an Exchange, Stencil, HaloExchange, Fft3d, Alltoall or Observed; ``profile``: a file, or what ``load`` or
-    ``measure`` returned. Raises InputError where the profile lacks what is needed.
+    ``pattern``: an Exchange, Stencil, HaloExchange, Fft3d, Alltoall, Collective or Observed; ``profile``: a file, or what
+    ``load`` or ``measure`` returned. Raises InputError where the profile lacks what is needed.
     """
     from rankwise.engines.ledger import Where, keep_rows, machine_of
     from rankwise.engines.session import predict_rows
 
     workload = workload_of(pattern)
-    cases = workload.cases(pattern, Site("predict", shares_nodes=(ranks.ranks_per_node or 1) > 1))
-    machine = profile_of(profile)
-    placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
+    placed = _placed(profile, ranks)
+    cases = workload.cases(pattern, _site("predict", placed, ranks.ranks_per_node))
+    machine, placement = placed()
     rows = predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded)
     where = Where(machine, ranks.ranks_per_node, ranks.placement, ranks.loaded, ranks.link_model or "")
     keep_rows("predict", machine_of(machine), rows, where)
@@ -271,6 +273,30 @@ def _profile_option(machine: Profile) -> str:
     return f"--profile {shlex.quote(file)}" if file not in ("", "machine.json") else ""
 
 
+def _site(verb: str, placed: Callable[[], tuple[Profile | None, Placement]], ranks_per_node: int | None = None) -> Site:
+    """Return what cases of ranks that are nowhere yet are made for; ``placed`` is asked when a case needs to know."""
+
+    def layout(ranks: int) -> list[int]:
+        return nodes_of(placed()[1].of_ranks(ranks))
+
+    def mpi() -> str:
+        profile = placed()[0]
+        return str(profile.machine.get("mpi") or "") if profile is not None else ""
+
+    return Site(verb, shares_nodes=(ranks_per_node or 1) > 1, layout=layout, mpi=mpi)
+
+
+def _placed(profile: Any, ranks: Ranks) -> Callable[[], tuple[Profile, Placement]]:
+    """Return what opens a profile and places ranks on its nodes, once."""
+
+    @cache
+    def placed() -> tuple[Profile, Placement]:
+        machine = profile_of(profile)
+        return machine, profile_placement(machine, ranks.ranks_per_node, ranks.placement)
+
+    return placed
+
+
 def simulate(
     pattern: Options,
     platform: Platform,
@@ -287,9 +313,14 @@ def simulate(
     from rankwise.engines.session import simulate_rows, trace_simulation
 
     workload = workload_of(pattern)
-    cases = workload.cases(pattern, Site("simulate", shares_nodes=(ranks_per_node or 1) > 1))
-    system = platform.system()
-    placed = system.placement(ranks_per_node, placement)
+
+    @cache
+    def located() -> tuple[System, Placement]:
+        system = platform.system()
+        return system, system.placement(ranks_per_node, placement)
+
+    cases = workload.cases(pattern, _site("simulate", lambda: (located()[0].profile, located()[1]), ranks_per_node))
+    system, placed = located()
     rows = simulate_rows(system, cases, platform.topology, platform.nodes, placed, Path(folder), jobs)
     network = f"{platform.topology} of {platform.nodes or 'as many as needed'}, {platform.hop_latency} a hop"
     profile = None if platform.machine else system.profile  # behind another network it is another machine
@@ -336,7 +367,7 @@ def validate(
 
     require_engines(engines)
     workload = workload_of(pattern)
-    here, site = nodes.here("validate") if "run" in engines else (None, Site("validate"))
+    here, site = nodes.here("validate") if "run" in engines else (None, _site("validate", _placed(profile, Ranks())))
     cases = workload.cases(pattern, site)
     if effort.paired and here is not None and (why := why_not_paired(cases, engines, here)) is not None:
         tell(f"note: not paired: {why}; a second run tells the noise")
@@ -366,9 +397,10 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
         with under_way("choosing", steps_of(question), "nothing is kept") as progress:
             return Chosen(chooser.choose(question, progress), chooser)
     workload = workload_of(pattern)
-    cases, machine = workload.candidates(pattern, Site("choose")), profile_of(profile)
+    placed = _placed(profile, ranks)
+    cases = workload.candidates(pattern, _site("choose", placed))
     require_one_question(cases)
-    placement = profile_placement(machine, ranks.ranks_per_node, ranks.placement)
+    machine, placement = placed()
     if ranks.link_model is None and not ranks.loaded and (tried := tried_plans(machine, cases, placement)) is not None:
         return Ranked(workload, tried, machine)
     ranking = rank(predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded), machine)

@@ -68,7 +68,8 @@ class Nodes(Options):
         named = parse_hosts(self.hosts) if self.hosts is not None else list(allocated_hosts())
         here = Here(named, self.placement, self.ranks_per_node)
         shares_nodes = len(here.hosts) > 1 or (self.ranks_per_node or 1) > 1
-        return here, Site(verb, default_ranks(here), here.node_of_rank, shares_nodes=shares_nodes)
+        nodes = here.node_of_rank
+        return here, Site(verb, default_ranks(here), nodes, shares_nodes, nodes, lambda: here.mpi.library_version)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ _MODULES = {
     "exchange": "rankwise.workloads.exchange",
     "stencil": "rankwise.workloads.stencil",
     "alltoall": "rankwise.workloads.alltoall",
+    "collective": "rankwise.workloads.collective",
     "fft3d": "rankwise.workloads.fft3d",
     "halo": "rankwise.workloads.halo",
     "observed": "rankwise.workloads.observed",

@@ -306,6 +306,8 @@ class Site:
     ranks: int | None = None
     node_of_rank: Callable[[int], Sequence[int]] | None = None
     shares_nodes: bool = False  # whether several nodes have several ranks each: then those that know nodes are asked, too
+    layout: Callable[[int], Sequence[int]] | None = None  # the node of each of so many ranks, real or not
+    mpi: Callable[[], str] | None = None  # what the MPI library says that it is
 
 
 @dataclass(frozen=True)
@@ -349,6 +351,10 @@ class Workload(ABC):
     def columns(self, row: Row) -> dict[str, str]:
         """Return further columns of a row's line on the screen."""
         return {}
+
+    def headline(self, rows: Sequence[Row]) -> str | None:
+        """Return the answer in one sentence, where the fastest row is not it."""
+        return None
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
         """Return lines below a table."""

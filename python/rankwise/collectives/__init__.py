@@ -1,0 +1,1 @@
+"""Collectives of MPI libraries: which algorithm a library selects by default."""

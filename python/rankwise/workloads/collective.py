@@ -1,0 +1,401 @@
+"""The workload "collective": a collective of MPI by the algorithm that its library selects, beside the best of all.
+
+Predictions and simulations carry out an algorithm's messages (src/schedule/collective_algorithms.cpp); real runs time the MPI's
+own call, whatever the library does in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise import _core
+from rankwise.cache import cache_folder
+from rankwise.collectives.selection import Call, Selection, known_libraries, libraries_of, select
+from rankwise.errors import InputError
+from rankwise.observe.phases import PhasedStep
+from rankwise.records import computed, key, record
+from rankwise.units import format_size, format_time, parse_ints, parse_sizes
+from rankwise.workloads.base import (
+    Case,
+    Figures,
+    Options,
+    Pricer,
+    Program,
+    Row,
+    Site,
+    Times,
+    Workload,
+    joined,
+    option,
+    require_known,
+)
+from rankwise.workloads.exchange import DEFAULT_RANKS
+from rankwise.workloads.replayed import ReplayedCase
+
+KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter",
+         "barrier", "scan")  # fmt: skip
+_SEGMENTS = (8192, 65536, 262144)
+_RADIX = {"chain": (2, 4), "tree": (2,), "k-nomial": (4, 8), "recursive-multiplying": (4, 8)}
+_MOST_PIECES, _MOST_RANKS = 1024, 4096
+# Of these every rank sends to every other, or as often: too many messages to be compared for many ranks.
+_SQUARE = frozenset({"ring", "segmented-ring", "linear", "pairwise", "pairwise-exchange", "neighbor-exchange", "double-ring",
+                     "scatter-ring-allgather"})  # fmt: skip
+_MOST_SQUARED = 1024
+_INEXACT = "predicted by an algorithm of the same kind: the library's own stages and segments differ"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A collective by an algorithm, as the cost model prices it; blocks are of one byte."""
+
+    collective: str
+    ranks: int
+    size_bytes: int
+    algorithm: str
+    radix: int = 2
+    segment_bytes: int = 0
+    within: str = ""
+    between: str = ""
+
+    @property
+    def kept(self) -> bool:
+        return self.ranks <= 64
+
+    @property
+    def core(self) -> _core.Collective:
+        return _core.Collective(
+            self.collective, self.algorithm, self.ranks, self.size_bytes, self.segment_bytes, self.radix,
+            (self.within, self.between),
+        )  # fmt: skip
+
+    def judged(self, placement: _core.Placement) -> _core.Judged:
+        """Return the collective on a placement. Raises ValueError."""
+        return self.core.judged(placement)
+
+    def step(self, placement: _core.Placement) -> PhasedStep:
+        """Return its messages as a step, round by round, as the kernel ``replay`` carries it out. Raises ValueError."""
+        messages = np.array(self.core.messages(placement), np.int64).reshape(-1, 4)
+        rounds = int(messages[-1, 0]) + 1 if len(messages) else 1
+        phase, source, dest = (messages[:, i].astype(np.int32) for i in range(3))
+        return PhasedStep(phase, source, dest, messages[:, 3].copy(), np.zeros((rounds, self.ranks)))
+
+    @property
+    def label(self) -> str:
+        words = [self.algorithm]
+        if self.algorithm in _RADIX:
+            words.append(str(self.radix))
+        if self.algorithm == "node-aware":
+            words[0] = f"node-aware {self.between}"
+        if self.segment_bytes:
+            words.append(format_size(self.segment_bytes))
+        return " ".join(words)
+
+    @staticmethod
+    def of(selection: Selection, call: Call) -> Schedule:
+        return Schedule(
+            call.kind, call.ranks, call.size_bytes, selection.algorithm, selection.radix,
+            selection.segment_bytes if selection.segment_bytes < call.size_bytes else 0, selection.within, selection.between,
+        )  # fmt: skip
+
+
+@cache
+def candidates_of(collective: str, ranks: int, size_bytes: int, several_nodes: bool) -> tuple[Schedule, ...]:
+    """Return what a collective may be done by: all algorithms, with some segments and radices."""
+    found: list[Schedule] = []
+    plain = collective.removesuffix("_block")
+    table = [one for one in _core.collective_algorithms() if one.collective == plain]
+    for one in table:
+        if ranks > _MOST_SQUARED and one.id in _SQUARE:
+            continue
+        if one.needs_nodes:
+            flat = [other for other in table if not other.needs_nodes and other.id not in ("linear", "reduce-bcast")]
+            found += [
+                Schedule(collective, ranks, size_bytes, one.id, within="binomial", between=other.id)
+                for other in flat if several_nodes
+            ]  # fmt: skip
+            continue
+        pieces = [size for size in _SEGMENTS if size < size_bytes <= size * _MOST_PIECES] if one.segments else []
+        found += [
+            Schedule(collective, ranks, size_bytes, one.id, radix, segment)
+            for radix in _RADIX.get(one.id, (2,)) for segment in (0, *pieces)
+        ]  # fmt: skip
+    return tuple(found)
+
+
+@record
+class CollectiveCase(Case):
+    """A collective of ``number`` ranks by an algorithm; ``message_bytes``: of the vector, or of a block of each rank."""
+
+    workload, kernel = "collective", "collective"
+
+    collective: str = key("which collective: bcast, allreduce and so on")
+    number: int = key("number of ranks", name="ranks")
+    message_bytes: int = key("bytes of the vector, or of one rank's block (to one other, alltoall)")
+    schedule: Schedule
+    algorithm = computed("id of the algorithm", str, lambda case: case.schedule.algorithm)
+    segment_bytes = computed("bytes of a piece that travels on its own; 0: all at once", int,
+                             lambda case: case.schedule.segment_bytes)  # fmt: skip
+    radix = computed("children of a rank, or chains, where the algorithm has them", int, lambda case: case.schedule.radix)
+    within = computed("node-aware: the algorithm within nodes; reduce-bcast: of the reduce; empty: none", str,
+                      lambda case: case.schedule.within)  # fmt: skip
+    between = computed("node-aware: the algorithm between nodes; reduce-bcast: of the bcast; empty: none", str,
+                       lambda case: case.schedule.between)  # fmt: skip
+    selected_by: str | None = key("library: the MPI library's own choice; best: the fastest; null: named, or a candidate")
+    library: str | None = key("the library that selects it; null: none")
+    library_name: str | None = key("what the library calls the algorithm")
+    why: str | None = key("the library's rule, in words")
+    nodes_of_ranks: tuple[int, ...] = ()
+    others: tuple[Schedule, ...] = ()  # what else the library may select
+    remark: str = ""
+
+    @property
+    def ranks(self) -> int:
+        return self.number
+
+    @property
+    def block_bytes(self) -> int:
+        return self.message_bytes
+
+    @property
+    def way(self) -> str:
+        return self.schedule.label
+
+    @property
+    def question(self) -> Hashable:
+        return self.collective, self.number, self.message_bytes
+
+    def cells(self) -> dict[str, str]:
+        by = {"selected": self.selected_by} if self.selected_by else {}
+        return {"ranks": str(self.ranks), "size": format_size(self.message_bytes), **by, "algorithm": self.way}
+
+    def program(self) -> Program:
+        return Program(self.schedule, notes=(self.remark,) if self.remark else ())
+
+    def predict(self, model: Pricer) -> Row:
+        """Return the model's row; where several may be selected, the slowest, with the interval of all of them."""
+        prices = [model.price(self, replace(self.program(), schedules=one), 1) for one in (self.schedule, *self.others)]
+        slowest = max(range(len(prices)), key=lambda i: prices[i].span.time_s)
+        price = prices[slowest]
+        ends = [one.span.ends_s for one in prices]
+        span = replace(price.span, lo_s=min(low for low, _ in ends), hi_s=max(high for _, high in ends))
+        case = replace(self, schedule=(self.schedule, *self.others)[slowest])
+        return Row.of("model", case, span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
+                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
+
+    @property
+    def together(self) -> Hashable:
+        return self.collective, self.ranks
+
+    @property
+    def item(self) -> str:
+        return f"{self.collective}:{self.message_bytes}"
+
+    def arguments(self, items: Sequence[str], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
+        return ["--cases", joined(items)]
+
+    def as_simulated(self) -> Case:
+        places = self.nodes_of_ranks or tuple(range(self.ranks))
+        step = self.schedule.step(_core.Placement.on_nodes(np.array(places, np.int32)))
+        return CollectiveReplay(self.collective, self.number, step)
+
+    def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
+        sent = record.get("bytes_per_rank")
+        return {"bytes_per_rank": None if sent is None else int(sent)}
+
+
+@record
+class CollectiveReplay(ReplayedCase):
+    """The messages of a collective, as they are simulated."""
+
+    workload = "collective"
+
+    collective: str
+    number: int
+    step: PhasedStep = field(hash=False, compare=False)
+
+    @property
+    def ranks(self) -> int:
+        return self.number
+
+    @property
+    def way(self) -> str:
+        return self.collective
+
+    def cells(self) -> dict[str, str]:
+        return {"collective": self.collective}
+
+    def program(self) -> Program:
+        return Program(self.step)
+
+    @property
+    def together(self) -> Hashable:
+        return self.step.text
+
+    def step_path(self) -> Path:
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"collective-{self.collective}"
+
+
+@record
+class CollectiveFigures(Figures):
+    """What only collectives have of a row."""
+
+    times_best: float = key("how many times as long as the best algorithm", optional=True)
+
+
+@dataclass(frozen=True)
+class CollectiveOptions(Options):
+    collective: str = option("allreduce", f"Which: {', '.join(KINDS)}.", "KIND")
+    size: str = option(
+        "8,64kB,4MiB", "Bytes of the vector; of allgather, alltoall, gather, scatter of each rank's block: 8,64kB.", "--bytes"
+    )
+    ranks: str | None = option(None, "Numbers of ranks: 8, or 16,64,256.")
+    library: str | None = option(
+        None, f"Whose rules select: {', '.join(known_libraries())}. Default: the MPI of the profile, or at hand."
+    )
+    algorithm: str = option("", "Algorithms to compare: all, or ids: ring,rabenseifner. Default: the library's and the best.")
+    element_bytes: int = option(4, "Bytes of the datatype, for rules that count elements.", least=1)
+
+
+class CollectiveWorkload(Workload):
+    id = "collective"
+    title = "a collective of MPI"
+    wrong = "collectives delivered wrong data: do not trust this MPI"
+    options = CollectiveOptions
+    examples = {
+        "predict": "rankwise predict collective allreduce --bytes 8,64kB,4MiB --ranks 64 --ranks-per-node 8",
+        "simulate": "rankwise simulate collective bcast --profile machine.json --ranks 16 --bytes 1MiB --algorithm pipeline",
+        "run": "rankwise run collective allreduce --ranks 2 --bytes 8,64kB",
+        "validate": "rankwise validate collective allgather --ranks 2 --bytes 8,64kB --profile machine.json",
+        "choose": "rankwise choose collective bcast --ranks 64 --bytes 4MiB --profile machine.json",
+    }
+    details = {
+        "predict": "It says which algorithm the MPI library selects, by which of its rules, and what the best one would take."
+    }
+
+    def cases(self, options: CollectiveOptions, site: Site) -> list[CollectiveCase]:
+        found: list[CollectiveCase] = []
+        for call in self._calls(options, site):
+            if options.algorithm:
+                found += self._candidates(options, call)
+                continue
+            found.append(self._selected(options, call, site))
+            if site.verb == "predict":
+                found += self._candidates(options, call)
+        return found
+
+    def candidates(self, options: CollectiveOptions, site: Site) -> list[CollectiveCase]:
+        return [case for call in self._calls(options, site) for case in self._candidates(options, call)]
+
+    def _calls(self, o: CollectiveOptions, site: Site) -> Iterator[Call]:
+        require_known(o.collective, KINDS, "collective")
+        ranks = parse_ints(o.ranks, "--ranks") if o.ranks is not None else [site.ranks or DEFAULT_RANKS]
+        if max(ranks) > _MOST_RANKS:
+            raise InputError(f"{max(ranks)} ranks are more than a collective is walked for: stay below {_MOST_RANKS}")
+        sizes = [0] if o.collective == "barrier" else parse_sizes(o.size, "--bytes")
+        for number in ranks:
+            nodes = tuple(site.layout(number)) if site.layout is not None else ()
+            for size in sizes:
+                yield Call(o.collective, number, size, nodes, o.element_bytes)
+
+    def _selected(self, o: CollectiveOptions, call: Call, site: Site) -> CollectiveCase:
+        """Return what the library selects; where its rules are not known, all that known ones select."""
+        libraries, unknown = libraries_of(o.library if o.library is not None else site.mpi() if site.mpi is not None else "")
+        selections = [select(library, call) for library in libraries]
+        schedules = list(dict.fromkeys(Schedule.of(one, call) for one in selections))
+        first = selections[0]
+        remark = "" if first.exact else f"{first.name}: {_INEXACT}"
+        if unknown is not None:
+            remark = f"{unknown}: predicted between what {libraries[0]} to {libraries[-1]} select; name one with --library"
+        return CollectiveCase(
+            call.kind, call.ranks, call.size_bytes, schedules[0], "library", o.library if unknown else first.library,
+            None if unknown else first.name, None if unknown else first.why, call.node_of_rank, tuple(schedules[1:]), remark,
+        )  # fmt: skip
+
+    def _candidates(self, o: CollectiveOptions, call: Call) -> list[CollectiveCase]:
+        """Return what is compared: the named algorithms, or all that the ranks allow. Raises InputError."""
+        known = sorted({one.id for one in _core.collective_algorithms() if one.collective == call.kind.removesuffix("_block")})
+        named = [] if o.algorithm in ("", "all") else o.algorithm.split(",")
+        for name in named:
+            require_known(name, known, "--algorithm")
+        places = _core.Placement.on_nodes(np.array(call.node_of_rank or range(call.ranks), np.int32))
+        schedules = []
+        for one in candidates_of(call.kind, call.ranks, call.size_bytes, call.holds("several nodes of several ranks")):
+            if named and one.algorithm not in named:
+                continue
+            why = one.core.why_not(places)
+            if why and named:
+                raise InputError(f"--algorithm {one.algorithm}: {why}")
+            if not why:
+                schedules.append(one)
+        if not schedules:
+            raise InputError(f"no algorithm of {call.kind} is left for {call.ranks} ranks: name others with --algorithm")
+        return [
+            CollectiveCase(call.kind, call.ranks, call.size_bytes, one, None, None, None, None, call.node_of_rank)
+            for one in schedules
+        ]  # fmt: skip
+
+    def finish(self, rows: Sequence[Row]) -> list[Row]:
+        """Leave of candidates that nobody named the best, beside what the library selects."""
+        groups: dict[Hashable, list[Row]] = {}
+        for row in rows:
+            groups.setdefault(row.case.question, []).append(row)
+        return [row for group in groups.values() for row in self._finished(group)]
+
+    def _finished(self, rows: list[Row]) -> list[Row]:
+        if len(rows) == 1:
+            return rows
+        best = min(rows, key=lambda row: row.time_s)
+        ratios = [row.time_s / best.time_s if best.time_s > 0 else 1.0 for row in rows]
+        rows = [replace(row, figures={**row.figures, "times_best": ratio}) for row, ratio in zip(rows, ratios, strict=True)]
+        selected = [row for row in rows if row.case.selected_by == "library"]  # type: ignore[attr-defined]
+        if not selected:
+            return rows
+        of_rest = min((row for row in rows if row not in selected), key=lambda row: row.time_s)
+        return [*selected, replace(of_rest, case=replace(of_rest.case, selected_by="best"))]  # type: ignore[type-var]
+
+    def columns(self, row: Row) -> dict[str, str]:
+        return {"times best": f"{row.figures['times_best']:.2f}"} if "times_best" in row.figures else {}
+
+    def headline(self, rows: Sequence[Row]) -> str | None:
+        """Say where the library's choice loses most against the best."""
+        pairs = [
+            (row, best) for row, best in zip(rows, rows[1:], strict=False) if _selected_by(row, best) == ("library", "best")
+        ]
+        if not pairs:
+            return None
+        row, best = max(pairs, key=lambda pair: pair[0].time_s / pair[1].time_s if pair[1].time_s > 0 else 1.0)
+        case = row.case
+        assert isinstance(case, CollectiveCase)
+        who = case.library or "the library"
+        ratio = row.time_s / best.time_s if best.time_s > 0 else 1.0
+        if ratio < 1.02:
+            return f"{who} selects the fastest {case.collective}, or one within 2 %, in {len(pairs)} of {len(pairs)} cases"
+        return (
+            f"{who} takes up to {ratio:.1f} times as long as the best {case.collective}: {format_time(row.time_s)} against "
+            f"{format_time(best.time_s)} at {format_size(case.message_bytes)}, {case.ranks} ranks"
+        )
+
+    def remarks(self, rows: Sequence[Row]) -> list[str]:
+        told: dict[str, list[str]] = {}
+        for row in rows:
+            case = row.case
+            if isinstance(case, CollectiveCase) and case.why:
+                told.setdefault(f"{case.library} selects {case.library_name} ({case.why})", []).append(
+                    format_size(case.message_bytes)
+                )
+        return [f"{', '.join(dict.fromkeys(sizes))}: {words}" for words, sizes in told.items()]
+
+
+def _selected_by(*rows: Row) -> tuple[str | None, ...]:
+    return tuple(row.case.selected_by for row in rows if isinstance(row.case, CollectiveCase))
+
+
+WORKLOAD = CollectiveWorkload()

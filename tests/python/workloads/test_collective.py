@@ -1,0 +1,119 @@
+"""The workload "collective" by all verbs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rankwise.schemas import schema
+
+FROZEN = Path(__file__).parents[1] / "frozen" / "inputs"
+
+
+@pytest.fixture(autouse=True)
+def machine(rankwise: Callable[..., Any]) -> Path:
+    path = Path("machine.json")
+    path.write_text((FROZEN / "nodes.json").read_text(encoding="utf-8"), encoding="utf-8")
+    return path
+
+
+def predicted(rankwise: Callable[..., Any], *arguments: str) -> list[dict[str, Any]]:
+    result = rankwise("predict", "collective", *arguments, "--json")
+    assert result.code == 0, result.err
+    jsonschema.validate(result.json, schema("predict-collective"))
+    rows: list[dict[str, Any]] = result.json["rows"]
+    return rows
+
+
+def test_the_librarys_choice_stands_beside_the_best(rankwise: Callable[..., Any]) -> None:
+    arguments = ("bcast", "--bytes", "8,4MiB", "--ranks", "7", "--library", "openmpi-4.1")
+    rows = predicted(rankwise, *arguments)
+    assert [(row["message_bytes"], row["selected_by"]) for row in rows] == [
+        (8, "library"), (8, "best"), (4 << 20, "library"), (4 << 20, "best"),
+    ]  # fmt: skip
+    # Without a segment size a chain stores and forwards the whole message: 6 hops against the best's little more than one.
+    chain, best = rows[2:]
+    assert (chain["library_name"], chain["algorithm"], chain["segment_bytes"]) == ("2 chain", "pipeline", 0)
+    assert chain["why"] == "tuned: ranks >= 4, ranks < 8, bytes >= 1048576"
+    assert (best["algorithm"], best["times_best"]) == ("pipeline", 1.0)
+    assert chain["times_best"] == pytest.approx(chain["time_s"] / best["time_s"]) and chain["times_best"] > 4
+    shown = rankwise("predict", "collective", *arguments)
+    assert shown.out.startswith("✓ openmpi-4.1 takes up to 4.3 times as long as the best bcast: ")
+    lines = shown.out.splitlines()
+    assert len(lines) <= 25 and max(len(line) for line in lines if " MiB " in line and "–" in line) <= 80
+
+
+def test_a_rule_may_know_nodes(rankwise: Callable[..., Any]) -> None:
+    arguments = ("allreduce", "--bytes", "64kB", "--ranks", "16", "--library", "openmpi-5.0", "--ranks-per-node")
+    (han, _), (flat, _) = (predicted(rankwise, *arguments, each) for each in ("4", "1"))
+    assert (han["algorithm"], han["library_name"]) == ("node-aware", "han")
+    assert (flat["algorithm"], flat["library_name"]) == ("rabenseifner", "6 rabenseifner")
+    assert any("the library's own stages and segments differ" in note for note in han["notes"])
+
+
+def test_of_an_unknown_library_the_interval_holds_all_candidates(rankwise: Callable[..., Any]) -> None:
+    (row, _) = predicted(rankwise, "bcast", "--bytes", "4MiB", "--ranks", "7", "--library", "fancy-1")
+    (named, _) = predicted(rankwise, "bcast", "--bytes", "4MiB", "--ranks", "7", "--library", "openmpi-4.1")
+    (other, _) = predicted(rankwise, "bcast", "--bytes", "4MiB", "--ranks", "7", "--library", "mpich-5.0")
+    assert row["library_name"] is None and "are not known" in row["notes"][0]
+    assert row["time_lo_s"] == other["time_lo_s"] < row["time_hi_s"] == named["time_hi_s"]
+
+
+def test_named_algorithms_are_compared_and_chosen_from(rankwise: Callable[..., Any]) -> None:
+    rows = predicted(rankwise, "allgather", "--bytes", "100", "--ranks", "8", "--algorithm", "ring,bruck")
+    assert {row["algorithm"] for row in rows} == {"ring", "bruck"} and {row["selected_by"] for row in rows} == {None}
+    times = {row["algorithm"]: row["time_s"] for row in rows}
+    assert times["ring"] == pytest.approx(7 / 3 * times["bruck"], rel=0.2)  # 7 rounds against 3, of latency
+    chosen = rankwise("choose", "collective", "allgather", "--bytes", "100", "--ranks", "8", "--json").json
+    assert chosen["best"]["time_s"] == min(row["time_s"] for row in chosen["candidates"]) <= times["bruck"]
+    assert len(chosen["candidates"]) > 4
+
+
+@pytest.mark.simgrid
+@pytest.mark.parametrize("kind", ["bcast", "allreduce", "allgather", "alltoall", "barrier"])
+def test_its_messages_are_simulated(rankwise: Callable[..., Any], kind: str) -> None:
+    # Of ping-pongs alone, as a simulator knows links.
+    table = FROZEN.parents[2] / "data" / "werner2023_pingpong.csv"
+    assert rankwise("profile", "import", table, "--link", "other-node", "-o", "machine.json").code == 0
+    result = rankwise(
+        "validate", "collective", kind, "--ranks", "6", "--bytes", "20kB", "--engines", "model,simgrid", "--library",
+        "openmpi-4.1", "--json",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    (row,) = result.json["rows"]
+    assert row["verified"] is True and abs(row["error"]) < 0.25
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    "kind",
+    ["bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter",
+     "barrier", "scan"],
+)  # fmt: skip
+def test_the_mpis_own_call_is_run_and_checked(rankwise: Callable[..., Any], kind: str) -> None:
+    result = rankwise("run", "collective", kind, "--ranks", "2", "--bytes", "0,7,4000", "--seconds", "0.01", "--json")
+    assert result.code == 0, result.err
+    rows = result.json["rows"]
+    assert [row["message_bytes"] for row in rows] == ([0] if kind == "barrier" else [0, 7, 4000])
+    assert all(row["verified"] is True and row["library"] for row in rows), json.dumps(rows)[:500]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("gossip",), "collective 'gossip' is unknown"),
+        (("allreduce", "--algorithm", "magic"), "--algorithm 'magic' is unknown"),
+        (("allgather", "--ranks", "6", "--algorithm", "recursive-doubling"), "needs a power of two of ranks, not 6"),
+        (("allreduce", "--ranks", "1000000"), "stay below 4096"),
+        (("bcast", "--bytes", "much"), "not a size"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], arguments: tuple[str, ...], says: str) -> None:
+    result = rankwise("predict", "collective", *arguments)
+    assert (result.code, result.out) == (2, ""), result.err
+    assert says in result.err and result.err.count("\n") == 1
