@@ -59,6 +59,19 @@ static uint16_t number_of_module(const struct module* module) {
   return (uint16_t)++me->modules;
 }
 
+static int is_binding(const char* path) {
+  const char* name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  return strncmp(name, "libmpi", 6) == 0;
+}
+
+struct call_site* site_behind(struct call_site* binding, int call) {
+  uint64_t caller = fortran_caller;
+  if (!caller) return binding;
+  fortran_caller = 0;
+  struct call_site* site = &sites[site_hash(caller, call)];
+  return site->address == caller && site->call == call ? site : site_find(caller, call);
+}
+
 struct call_site* site_find(uint64_t address, int call) {
   uint64_t place = site_hash(address, call);
   while (sites[place].address) {
@@ -72,7 +85,8 @@ struct call_site* site_find(uint64_t address, int call) {
                                     .offset = address - search.base,
                                     .call = (uint16_t)call,
                                     .module = module,
-                                    .number = (uint16_t)(MAX_CALLS + place)};
+                                    .number = (uint16_t)(MAX_CALLS + place),
+                                    .is_binding = (uint16_t)is_binding(search.module.path)};
   me->sites++;
   return &sites[place];
 }

@@ -12,6 +12,12 @@ extern struct module* modules;
 // The line of a call from an address, made at first sight; where there is none left, that of the call in the page.
 struct call_site* site_find(uint64_t address, int call);
 
+// The program's line behind a binding's, where the program's call is known.
+struct call_site* site_behind(struct call_site* binding, int call);
+
+// Where Fortran called last (fortran.c); 0: it has been used.
+extern __thread uint64_t fortran_caller __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 static inline uint64_t site_hash(uint64_t address, int call) {
   return (address ^ (uint64_t)call << 7) * UINT64_C(0x9E3779B97F4A7C15) >> 52;
 }
@@ -19,7 +25,8 @@ static inline uint64_t site_hash(uint64_t address, int call) {
 static inline struct call_site* site_of(const void* caller, int call) {
   uint64_t address = (uint64_t)(uintptr_t)caller;
   struct call_site* site = &sites[site_hash(address, call)];
-  return __builtin_expect(site->address == address && site->call == call, 1) ? site : site_find(address, call);
+  if (__builtin_expect(site->address != address || site->call != call, 0)) site = site_find(address, call);
+  return __builtin_expect(site->is_binding, 0) ? site_behind(site, call) : site;
 }
 
 _Static_assert(MAX_SITES == 1 << (64 - 52), "a hash is the place of a line");

@@ -63,7 +63,8 @@ struct call_site {
   uint64_t address, offset;      // behind the call: in memory, and as the module's file has it
   uint64_t calls, timed, ticks;  // how many, how many of them were timed, how long these took together
   uint16_t call, module;         // module: its number from 1 on, 0: none is known
-  uint16_t number, unused;       // those of the page first, by their call
+  uint16_t number;               // those of the page first, by their call
+  uint16_t is_binding;           // the code is an MPI's binding for another language, not the program's
 };
 
 // A file whose code calls MPI: the program, or a library.

@@ -24,7 +24,7 @@ MAX_CALLS, MAX_SITES, MAX_MODULES = 256, 4096, 64  # and all below as in src/obs
 NO_SITE = 2**16 - 1  # of an event whose site is not known
 SITE = np.dtype(
     [(name, "<u8") for name in ("address", "offset", "calls", "timed", "ticks")]
-    + [("call", "<u2"), ("module", "<u2"), ("number", "<u2"), ("unused", "<u2")]
+    + [("call", "<u2"), ("module", "<u2"), ("number", "<u2"), ("is_binding", "<u2")]
 )
 MODULE = np.dtype([("build_id_bytes", "<u4"), ("build_id", "V20"), ("path", "S232")])
 _SYMBOLIZERS = (
@@ -205,19 +205,18 @@ def _frames(lines: Iterable[str]) -> dict[int, dict[str, Any]]:
 
 
 def _frame(lines: Sequence[str]) -> dict[str, Any]:
-    function, outermost = _function(lines[0]), _function(lines[-2]) if len(lines) > 2 else None
     file, _, line = lines[1].partition(" (discriminator")[0].rpartition(":") if len(lines) > 1 else ("", "", "")
     return {
-        "function": function,
-        "inlined_in": outermost,
+        "function": _function(lines[0], file),
+        "inlined_in": _function(lines[-2], file) if len(lines) > 2 else None,
         "file": file if file not in ("", "??") else None,
         "line": int(line) if line.isdecimal() and int(line) > 0 else None,
     }
 
 
-def _function(name: str) -> str:
-    """Return a function's name without its parameters."""
-    return name.partition("(")[0] or name
+def _function(name: str, file: str) -> str:
+    """Return a function's name without its parameters, one of Fortran's without what compilers add."""
+    return name.rstrip("_") if Path(file).suffix.lower().startswith(".f") else name.partition("(")[0] or name
 
 
 def build_id_of(path: Path) -> str | None:
