@@ -17,8 +17,9 @@ from rankwise.observe.pattern import Pattern, find_pattern
 from rankwise.observe.phases import PhasedStep, first_events, phased
 from rankwise.observe.record import BLOCKING_SEND, SEND, Record
 from rankwise.observe.seen import seen_of
+from rankwise.observe.sizes import MessageSizes, message_sizes
 from rankwise.observe.steps import Span, Steps, common_steps
-from rankwise.observe.summary import mpi_seconds
+from rankwise.observe.summary import crowded_host, mpi_seconds
 from rankwise.observe.timeline import Timeline, timeline_of
 from rankwise.observe.waits import Waits, analyse
 from rankwise.progress import meter
@@ -65,6 +66,7 @@ class Evidence:
     schedule: PhasedStep | None
     notes: tuple[str, ...]
     timeline: Timeline | None = None  # of a step
+    sizes: MessageSizes = MessageSizes(())
 
     @property
     def per(self) -> str:
@@ -91,13 +93,8 @@ class Evidence:
     @property
     def crowded(self) -> str | None:
         """Say which host had more ranks than cores; None where none had."""
-        cores = self.record.header.get("cores_of_host", [])
-        ranks = np.bincount(self.record.node_of_rank[self.record.node_of_rank >= 0], minlength=len(self.record.hosts))
-        worst = max(
-            (host for host in range(min(len(cores), len(ranks))) if cores[host] and ranks[host] > cores[host]),
-            key=lambda host: ranks[host] / cores[host], default=None,
-        )  # fmt: skip
-        return None if worst is None else f"{ranks[worst]} ranks ran on the {cores[worst]} cores of {self.record.hosts[worst]}"
+        worst = crowded_host(self.record)
+        return None if worst is None else f"{worst[1]} ranks ran on the {worst[2]} cores of {worst[0]}"
 
 
 def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Evidence:
@@ -134,7 +131,9 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
     elif events:
         notes.append(f"{why}: times are of the whole run")
     pattern = find_pattern(whole, seen_of(record, whole, None if steps is None else traffic, steps, events))
-    return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line)
+    some = events if steps is None and not many else {} if steps is None else window
+    sizes = message_sizes(record, some if waits is None or waits.why_not is None else {})
+    return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line, sizes)
 
 
 def _shares_of_run(record: Record) -> Shares:

@@ -38,6 +38,9 @@ class Observation(Result):
     )  # fmt: skip
     pairs = computed("who sent to whom", "list[rankwise.observe.summary.Pair]", lambda of: _summary().pairs(of.evidence.record))
     pattern = computed("the pattern of the messages", "rankwise.observe.pattern.Pattern", lambda of: of.evidence.pattern)
+    message_sizes = computed(
+        "messages by size, and how the MPI sent them", "rankwise.observe.sizes.MessageSizes", lambda of: of.evidence.sizes
+    )
     step = computed(
         "the step that repeats; null: none was found", "rankwise.observe.steps.Steps | None", lambda of: of.evidence.steps
     )
@@ -196,6 +199,8 @@ def _lines(evidence: Evidence, file: Path) -> list[str]:
             f"Messages  {messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {others}, "
             f"{format_count(len(record.peer), 'pair')}"
         )
+    if evidence.sizes.classes:
+        lines.append(f"Sizes     {evidence.sizes.words}")
     collectives = sorted(record.header.get("collectives", []), key=lambda line: -line["calls"])
     for line in collectives[:6]:
         on = "" if line["comm"] == 0 else f" on communicator {line['comm']}"

@@ -78,6 +78,14 @@ class Cart(JsonRecord):
     reorder: bool = key("whether ranks may be reordered")
 
 
+def crowded_host(record: Record) -> tuple[str, int, int] | None:
+    """Return the host that had most ranks for a core, more than one, with its ranks and cores; None where none had."""
+    cores = record.header.get("cores_of_host", [])
+    ranks = np.bincount(record.node_of_rank[record.node_of_rank >= 0], minlength=len(record.hosts)).tolist()
+    crowded = [(host, own, of) for host, own, of in zip(record.hosts, ranks, cores, strict=False) if of and own > of]
+    return max(crowded, key=lambda one: one[1] / one[2], default=None)
+
+
 def call_table(record: Record) -> list[dict[str, Any]]:
     """Return the calls by their time, the longest first: ``call``, ``calls``, ``seconds`` of all ranks, ``sampled``."""
     if not record.call_counts.size:

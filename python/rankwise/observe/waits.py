@@ -9,6 +9,7 @@ waiting itself; for the latter those are blamed for whom it waited.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -287,8 +288,7 @@ def _blame(waits: Sequence[_Wait], calls: Mapping[int, _Calls], sends: _Ends, re
         passed_on = more_waiting / total if total > 0 else 0.0
         causes: dict[int, float] = {}
         if passed_on > 0:
-            first = int(np.searchsorted(starts[wait.for_whom], since))
-            last = int(np.searchsorted(starts[wait.for_whom], wait.came))
+            first, last = (bisect_left(starts[wait.for_whom], end) for end in (since, wait.came))
             for earlier in by_rank[wait.for_whom][first:last]:
                 for rank, share in earlier.shares.items():
                     causes[rank] = causes.get(rank, 0.0) + share * earlier.late

@@ -10,6 +10,7 @@ from rankwise.advise.findings import Advice, Finding, gain_in_words, savings, st
 from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.trust import Trust
 from rankwise.mapping.mapper import MapResult
+from rankwise.observe.sizes import SizeClass
 from rankwise.report.document import Badge, Change, Document, Figure, Next, Section
 from rankwise.report.pairs import matrix_picture
 from rankwise.report.program import headroom_picture, path_words, step_picture, timeline_picture, timeline_title
@@ -49,6 +50,8 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         placements = _placements_table(advice)
         best_words = f"{len(placements.rows)} compared; {best.algorithm} sends least between nodes, {format_volume(best.j_sum)}"
         sections.append(Section("placements", "All placements", [], [placements], best_words))
+    if evidence.sizes.classes:
+        sections.append(_sizes_section(evidence))
     if advice.nothing:
         said = [f"{words[0].upper()}{words[1:]}." for words in advice.nothing]
         sections.append(Section("nothing", "What was looked at and gains nothing", said, [], format_count(len(said), "change")))
@@ -74,6 +77,19 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         next=_next(advice),
         record=f"rankwise advise {evidence.name} --json",
     ).html()
+
+
+def _sizes_section(evidence: Evidence) -> Section:
+    sizes = evidence.sizes
+    total = sum(one.messages for one in sizes.classes)
+    columns: list[Column[SizeClass]] = [
+        Column("size", "words"),
+        Column("messages", "messages"),
+        Column("share", lambda one: f"{one.messages / total:.1%}"),
+    ]
+    protocol = sizes.protocol or "No send was seen to end, or to wait, before its receive was posted"
+    note = f"{protocol[0].upper()}{protocol[1:]}."
+    return Section("sizes", "How large messages are", [note], [Table(columns, sizes.classes, name="sizes")], sizes.words)
 
 
 def _change(finding: Finding, evidence: Evidence) -> Change:
