@@ -33,7 +33,7 @@ NOT_RUN = {
 JUDGES = re.compile(r"profile compare|doctor --nodes|preload --check|rankwise (validate|choose)")
 # In the last lines of stdout of each of the README's walks (its blocks "bash").
 WALKS = (
-    ("Usable", "latency", "machine.html"),
+    ("Fit to measure|Too busy", "latency", "machine.html"),
     ("app.comm|^$", "gain|[Nn]othing|times as fast"),
     ("latency", "same|slower|faster|told", "before-after.html"),
     ("theirs.json", "theirs.html"),

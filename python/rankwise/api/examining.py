@@ -1,4 +1,4 @@
-"""This machine and its MPI: what would spoil a measurement, and the cure of each."""
+"""This machine and its MPI: what would disturb a measurement, and the fix of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rankwise.api.results import Result
-from rankwise.blocks import Block, Listing, Sentence
+from rankwise.blocks import BUT, NO, YES, Block, Listing, Next, Sentence
 from rankwise.errors import UnusableEnvironmentError, split_message
 from rankwise.records import computed, key, record, told
 
@@ -37,17 +37,21 @@ class Examined(Result):
         return all(finding.severity != "problem" for finding in self.findings)
 
     def blocks(self) -> Iterator[Block]:
-        yield Sentence(verdict(self.findings))
-        yield Sentence("")
-        yield Listing(_summary(self.topology, self.mpi, self.findings))
-        yield Sentence("")
-        listed: list[tuple[str, str]] = []
-        for finding in self.findings:
-            listed += [(finding.severity, finding.what)] + ([("", f"cure: {finding.cure}")] if finding.cure else [])
+        yield verdict(self.findings)
+        busy = _busy(self.findings)
+        listed = [("Fix", busy.cure)] if busy is not None and self.usable else []
+        for finding in (one for one in self.findings if one is not busy):
+            listed.append((_CALLED[finding.severity], finding.what))
+            if finding.cure:
+                listed.append(("", f"fix: {finding.cure}"))
         yield Listing(listed, _STYLES)
+        yield Listing(_summary(self.topology, self.mpi, self.findings))
+        again = not self.usable or busy is not None
+        yield Next([("rankwise doctor", "again, then: rankwise quick")] if again else [("rankwise quick", "under a minute")])
 
 
-_STYLES = {"problem": "1;31", "warning": "33", "info": "36", "ok": "32"}  # as terminals number them
+_CALLED = {"problem": "problem", "warning": "warning", "info": "note", "ok": "ok"}
+_STYLES = {"problem": "1;31", "warning": "33", "note": "36", "ok": "32"}  # as terminals number them
 
 
 def _summary(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> list[tuple[str, str]]:
@@ -61,25 +65,22 @@ def _summary(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -
         + (f" per {kind['shared_by']} hardware threads" if kind["shared_by"] > threads_per_core else " per core")
         for kind in hardware["caches"]
     )
-    virtual = hardware["virtualization"]
+    virtual = "" if hardware["virtualization"] == "none" else f", {hardware['virtualization']} virtual machine"
     lines = [
-        ("host", f"{topology.host}, {topology.cpu_model}, Linux {hardware['kernel_release']}"),
+        ("machine", f"{topology.host}, {topology.cpu_model}{virtual}, {_amount(topology.memory_bytes)}, Linux "
+                    f"{hardware['kernel_release']}"),
         (
-            "processors",
+            "cores",
             f"{many(hardware['sockets'], 'socket')}, {many(hardware['numa_nodes'], 'NUMA node')}, "
             f"{many(hardware['cores'], 'core')}, {many(hardware['hardware_threads'], 'hardware thread')} "
-            f"({hardware['allowed_hardware_threads']} allowed)",
+            f"({hardware['allowed_hardware_threads']} allowed), {caches or 'caches unknown'}",
         ),
-        ("caches", caches or "not told"),
-        ("memory", _amount(topology.memory_bytes)),
-        ("virtual", "no" if virtual == "none" else virtual),
-        ("read from", {"hwloc-library": "hwloc", "lstopo": "lstopo (hwloc)", "sysfs": "/sys"}[topology.source]),
-    ]
+    ]  # fmt: skip
     if mpi is None:
         return [*lines, ("MPI", "nothing built for it yet" if any(one.id == "not-built" for one in findings) else "none")]
     whence = "installed by pip" if mpi.origin == "wheel" else "the system's"
     launcher = f"{mpi.launcher_path}, {mpi.launcher_family}: {short_version(mpi.launcher_version)}"
-    return [*lines, ("MPI", f"{short_version(mpi.library_version)}, {whence}"), ("launcher", launcher)]
+    return [*lines, ("MPI", f"{short_version(mpi.library_version)}, {whence}; launcher {launcher}")]
 
 
 def _amount(size_bytes: int) -> str:
@@ -132,7 +133,7 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
         trouble = trial(mpi)
         by_hand = shlex.join([str(mpi.launcher_path), "-n", "2", str(mpi.kernels_path), "hello"])
         if trouble is None:
-            findings.append(Finding("trial", "ok", "two ranks were started and found each other", ""))
+            findings.append(Finding("trial", "ok", "two ranks started and reached each other", ""))
         else:
             what, cure = split_message(trouble)
             findings.append(Finding("trial", "problem", what, cure or f"see what it says by hand: {by_hand}"))
@@ -151,17 +152,24 @@ def _mpi_found(mpi: Mpi) -> MpiFound:
     return MpiFound(mpi)
 
 
-def verdict(findings: Sequence[Finding]) -> str:
+def verdict(findings: Sequence[Finding]) -> Sentence:
     """Say in one line whether this machine can be measured."""
-    problems = sum(finding.severity == "problem" for finding in findings)
-    warnings = sum(finding.severity == "warning" for finding in findings)
+    problems = [finding for finding in findings if finding.severity == "problem"]
+    warnings = [finding for finding in findings if finding.severity == "warning"]
     if problems:
-        return f"Not usable: cure the {many(problems, 'problem')} below first, then run 'rankwise doctor' again."
+        return Sentence(f"Not possible to measure here: {many(len(problems), 'problem')}.", mark=NO)
+    if (busy := _busy(findings)) is not None:
+        return Sentence(f"Too busy to measure: {busy.what.partition(': ')[2]}.", mark=NO)
     if warnings:
-        return f"Usable, but {many(warnings, 'warning')} may spoil what is measured. Next: rankwise quick"
-    return "Usable: nothing found that would spoil a measurement. Next: rankwise quick"
+        named = ", ".join(finding.id.replace("-", " ") for finding in warnings)
+        return Sentence(f"Fit to measure, with {many(len(warnings), 'warning')}: {named}.", mark=BUT)
+    return Sentence("Fit to measure.", mark=YES)
 
 
-def many(count: int, noun: str) -> str:
+def _busy(findings: Sequence[Finding]) -> Finding | None:
+    return next((finding for finding in findings if finding.id == "busy-machine"), None)
+
+
+def many(count: int, noun: str, several: str = "") -> str:
     """Write a number of things."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count} {noun if count == 1 else several or f'{noun}s'}"

@@ -82,7 +82,7 @@ _LINKS: Sequence[Column[tuple[str, str, LinkFigures]]] = (
     Column("95 %", lambda of: format_interval(of[2].latency_ci_s)),
     Column("bandwidth", lambda of: of[2].bandwidth_bytes_per_s, format_bandwidth),
     Column("95 %", lambda of: format_ends(of[2].bandwidth_ci_bytes_per_s, format_bandwidth)),
-    Column("of", lambda of: of[2].bandwidth_bytes, format_size),
+    Column("at", lambda of: of[2].bandwidth_bytes, format_size),
     Column("model", lambda of: of[1]),
     Column("samples", lambda of: of[2].samples),
 )
@@ -91,7 +91,7 @@ _LINKS: Sequence[Column[tuple[str, str, LinkFigures]]] = (
 def links_table(profile: Profile) -> Table[Any]:
     """The one latency and the one bandwidth of each link class, as every page and JSON name them."""
     rows = [(name, profile.links[name].send.model, figures) for name, figures in figures_of(profile.links).items()]
-    return Table(_LINKS, rows, leave=("of", "samples", "model"))
+    return Table(_LINKS, rows, leave=("at", "samples", "model"))
 
 
 _SHARED: Sequence[Column[tuple[str, Resource]]] = (

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankwise.api.comparing import BeforeAfter, before_after
 from rankwise.api.questions import default_ranks, writable
 from rankwise.api.results import Result
-from rankwise.blocks import Block, Column, Sentence, Table
+from rankwise.blocks import NO, YES, Block, Listing, Next, Sentence
 from rankwise.errors import InputError
 from rankwise.files import require_folder, write_json, write_whole
 from rankwise.progress import tell
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
-from rankwise.units import format_percent
 
 if TYPE_CHECKING:
     from rankwise.machine.conditions import Finding
-    from rankwise.mapping import Mappings, MapResult
+    from rankwise.machine.trust import Trust
+    from rankwise.mapping import Mappings
     from rankwise.report.page import Inputs
     from rankwise.report.reproduction import Reproduction
     from rankwise.workloads.comparison import Validation
@@ -151,44 +151,28 @@ class Quick(Result):
     def conclusion(self) -> str:
         return self.report.conclusion
 
+    @property
+    def quality(self) -> Trust | None:
+        profile = self.report.inputs.profile
+        return None if profile is None else replace(profile.trust, file="", day="")
+
     def blocks(self) -> Iterator[Block]:
-        from rankwise.api.examining import verdict
         from rankwise.api.links import links_table
-        from rankwise.api.rows import validation_blocks
 
-        record, profile, space = self.report.to_dict(), self.report.inputs.profile, Sentence("")
+        record, profile = self.report.to_dict(), self.report.inputs.profile
         assert profile is not None
-        yield space
-        for text in (record["headline"], record["why"], verdict(self.findings).partition(" Next:")[0]):
-            yield Sentence(text)
+        poor = profile.trust.level == "poor"
+        yield Sentence(record["headline"], mark=NO if poor else YES)
         yield links_table(profile)
-        yield space
-        yield from validation_blocks(self.validation)
-        yield space
-        rows = [(instance, result) for instance in self.mappings for result in instance.results]
-        yield Table(_MAPPED, rows)
-        yield Sentence("J_sum: messages between nodes in total; J_max: of the node that sends most; * fewest")
-        yield space
-        yield Sentence(f"report: {self.report.path}")
-        asked = f"--grid {'x'.join(map(str, GRID))} --nodes {NODES} --ppn {PPN} --stencil nearest-neighbor"
-        yield Sentence(f"next: rankwise map {asked}   (with your grid and nodes)")
-
-
-def _against_blocked(instance: Mappings, result: MapResult) -> float:
-    return result.j_sum / next(other.j_sum for other in instance.results if other.algorithm == "blocked") - 1
-
-
-def _starred(instance: Mappings, result: MapResult) -> str:
-    return result.algorithm + (" *" if result.j_sum == min(other.j_sum for other in instance.results) else "")
-
-
-_MAPPED: Sequence[Column[tuple[Mappings, MapResult]]] = (
-    Column("stencil", lambda of: of[0].stencil),
-    Column("algorithm", lambda of: _starred(*of)),
-    Column("J_sum", lambda of: of[1].j_sum),
-    Column("against blocked", lambda of: _against_blocked(*of), format_percent),
-    Column("J_max", lambda of: of[1].j_max),
-)
+        yield Listing([
+            ("Check", self.validation.headline()),
+            *([] if poor else [("Why", record["why"].removeprefix("Why: "))]),
+            ("Page", str(self.report.path)),
+        ])  # fmt: skip
+        yield Next([
+            ("rankwise observe -o app.comm -- mpiexec -n 2 ./app", "your program"),
+            ("rankwise measure --hosts node1,node2", "your network"),
+        ])  # fmt: skip
 
 
 def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
@@ -196,7 +180,7 @@ def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
 
     Profile, samples and page go into ``folder``, which is there. Raises RankwiseError and its kinds.
     """
-    from rankwise.api.examining import examine_here
+    from rankwise.api.examining import examine_here, many
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
     from rankwise.mapping import map_grid
@@ -207,31 +191,31 @@ def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
     folder = Path(folder)
     require_folder(folder)
     paths = [folder / name for name in (_PROFILE, _VALIDATION, _MAPPINGS)]
-    _step(1, "the machine, and what would spoil a measurement")
     here = Here()
     _, findings = examine_here(here.topology)
-    for finding in findings:
-        if finding.severity in ("problem", "warning"):
-            tell(f"{finding.severity}: {finding.what}{f': {finding.cure}' if finding.cure else ''}")
+    warned = sum(finding.severity in ("problem", "warning") for finding in findings)
+    _step(1, f"machine: {many(here.topology.allowed_core_count, 'core')}, {many(warned, 'warning')} (rankwise doctor)")
 
-    _step(2, "ping-pong between two ranks, 0 B to 4 MiB, and models of its links")
-    measure_machine(paths[0], False, Measurement(seconds=seconds))
+    trust = measure_machine(paths[0], False, Measurement(seconds=seconds)).trust
+    _step(2, f"ping-pong, 0 B to 4 MiB: {many(trust.launches or 0, 'launch', 'launches')}, quality {trust.level}")
 
-    _step(3, "the Shift of werner2023, predicted and run")
     cases = WORKLOAD.cases(ExchangeOptions(), Site("validate", default_ranks(here)))
     validation = compare_engines(paths[0], cases, ("model", "run"), here, folder / "exchange.samples.jsonl", 0.3, launches=10)
     write_json(paths[1], replace(validation, example=True).to_dict())
+    _step(3, f"exchange, predicted and run: {many(len(validation.comparisons), 'case')}")
 
-    _step(4, f"a {GRID[0]}x{GRID[1]} grid on {NODES} nodes of {PPN}, placed by each algorithm")
     mapped = [map_grid(GRID, [PPN] * NODES, stencil) for stencil in _STENCILS]
     write_json(paths[2], {"schema": 1, "example": True, "instances": [instance.to_dict() for instance in mapped]})
+    _step(4, f"mappings of a {GRID[0]}x{GRID[1]} grid, an example: {many(len(mapped), 'stencil')}")
 
-    _step(5, "the report")
-    return Quick(_written(paths[0], paths[1], paths[2], folder / "rankwise-report.html"), findings, validation, mapped)
+    written = _written(paths[0], paths[1], paths[2], folder / "rankwise-report.html")
+    _step(5, f"page: {written.path}\n")
+    return Quick(written, findings, validation, mapped)
 
 
 def _step(number: int, what: str) -> None:
-    tell(f"\n[{number}/5] {what}")
+    """Say what came of a step; while it is under way its meter does."""
+    tell(f"[{number}/5] {what}")
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ def compare_engines(
     rows: dict[str, list[Row]] = {}
     by_turns = "model" in engines and all(case.by_turns for case in cases)
     if by_turns and real is None:
-        raise InputError("the model is to be timed by turns with real runs, and none are made: take --reading calibrated")
+        raise InputError("the model needs real runs to be interleaved with, and there are none: use --reading calibrated")
     if "model" in engines:
         rows["model"] = [] if by_turns else predict_rows(profile, cases, placement)
     if "simgrid" in engines:
@@ -173,7 +173,7 @@ def why_not_paired(cases: Sequence[Case], engines: Sequence[str], here: Here) ->
     if "model" not in engines:
         return "no model is asked"
     if any(case.kernel != "exchange" for case in cases):
-        return "only exchanges are timed by turns with what they are made of"
+        return "only exchanges are interleaved with their building blocks"
     if any(case.ranks < 2 for case in cases):
         return "one rank sends nothing"
     if any(here.start(case).crowded for case in {case.ranks: case for case in cases}.values()):
@@ -189,7 +189,7 @@ def _paired(
 
     require_seconds(seconds)
     here.mpi.require_match()
-    with under_way("running by turns", launches, f"the samples so far are in {samples}") as progress:
+    with under_way("interleaved runs", launches, f"the samples so far are in {samples}") as progress:
         session, paired, timed = PairedRunner(here, samples, seconds, launches, progress).rows(
             profile, cases, here.placement(profile)
         )

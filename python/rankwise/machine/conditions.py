@@ -1,4 +1,4 @@
-"""What would spoil a measurement on this machine, each with its cure.
+"""What would disturb a measurement on this machine, each with its fix.
 
 Every condition is a pure function of a snapshot (or of an MPI) that returns a finding, or None when all is well.
 """
@@ -53,8 +53,8 @@ def virtual_machine(snapshot: Snapshot) -> Finding | None:
     return Finding(
         "virtual-machine",
         "warning",
-        f"this is a virtual machine ({snapshot.virtualization}): its host may take the processor away unseen",
-        "measure on bare metal; where you cannot, measure again at other hours and use results that repeat",
+        f"virtual machine ({snapshot.virtualization}): its host may take cores away unnoticed",
+        "measure on bare metal, or repeat at other hours and use results that agree",
     )
 
 
@@ -64,7 +64,7 @@ def steal(snapshot: Snapshot) -> Finding | None:
     return Finding(
         "steal",
         "warning",
-        f"the hypervisor gives {100 * snapshot.steal_share:.0f} % of the processors' time to others (steal in /proc/stat)",
+        f"the hypervisor gives {100 * snapshot.steal_share:.0f} % of the CPU time to others (steal in /proc/stat)",
         "ask for dedicated cores, or measure when 'vmstat 1' shows 0 under st",
     )
 
@@ -72,15 +72,15 @@ def steal(snapshot: Snapshot) -> Finding | None:
 def busy_machine(snapshot: Snapshot) -> Finding | None:
     cpus = len(snapshot.allowed_pus)
     signs = []
-    cure = "stop what 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' names, or take a node of your own"
+    cure = "stop the programs that 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' lists, or take a node of your own"
     if snapshot.foreign_cpus >= min(max(_LEAST_BUSY_CPUS, _BUSY_SHARE * cpus), _ONE_PROGRAM_CPUS):
-        signs.append(f"other programs keep {snapshot.foreign_cpus:.1f} of {cpus} hardware threads busy")
+        signs.append(f"other programs use {snapshot.foreign_cpus:.1f} of {cpus} hardware threads")
     else:  # what remembers the last minute may speak of a program that has ended: a compiler, say
-        cure = f"wait a minute, and again; where it stays, {cure}"
+        cure = f"wait a minute; if it stays busy, {cure}"
     if snapshot.load_average > _LOAD_PER_CORE * snapshot.cores:
-        signs.append(f"the load average of the last minute is {snapshot.load_average:.1f} on {snapshot.cores} cores")
+        signs.append(f"load {snapshot.load_average:.1f} on {snapshot.cores} cores in the last minute")
     if snapshot.pressure_share is not None and snapshot.pressure_share >= _PRESSURE_SHARE:
-        signs.append(f"tasks waited for a processor {100 * snapshot.pressure_share:.0f} % of the last 10 s")
+        signs.append(f"tasks waited for a core {100 * snapshot.pressure_share:.0f} % of the last 10 s")
     return Finding("busy-machine", "warning", f"the machine is busy: {', '.join(signs)}", cure) if signs else None
 
 
@@ -102,8 +102,8 @@ def turbo(snapshot: Snapshot) -> Finding | None:
     return Finding(
         "turbo",
         "info",
-        "turbo is on: the clock changes with heat and with the number of busy cores",
-        "for steadier, lower clocks: sudo cpupower set --turbo-boost 0",
+        "turbo is on: the clock rate changes with temperature and with the number of busy cores",
+        "sudo cpupower set --turbo-boost 0 gives a steady, lower clock rate",
     )
 
 
@@ -114,7 +114,7 @@ def smt(snapshot: Snapshot) -> Finding | None:
         "smt",
         "info",
         f"SMT is on: {snapshot.threads_per_core} hardware threads share a core; ranks are placed one to a core",
-        "to rule it out: echo off | sudo tee /sys/devices/system/cpu/smt/control",
+        "echo off | sudo tee /sys/devices/system/cpu/smt/control switches it off",
     )
 
 
@@ -149,8 +149,7 @@ def locked_memory(snapshot: Snapshot) -> Finding | None:
     return Finding(
         "locked-memory",
         "warning",
-        f"memory that may be locked is limited to {snapshot.memlock_bytes // 1024} KiB, but "
-        f"{snapshot.rdma_devices[0]} needs it for its buffers",
+        f"locked memory is limited to {snapshot.memlock_bytes // 1024} KiB, and {snapshot.rdma_devices[0]} needs more",
         "ulimit -l unlimited, or '* - memlock unlimited' in /etc/security/limits.conf",
     )
 
@@ -163,7 +162,7 @@ def oversubscription(snapshot: Snapshot, ranks: int) -> Finding | None:
     return Finding(
         "oversubscription",
         "warning",
-        f"{ranks} ranks on {cores} core{'s' if cores > 1 else ''}: ranks that share a core wait for each other's turn",
+        f"{ranks} ranks on {cores} core{'s' if cores > 1 else ''}: ranks that share a core wait for each other",
         more if cores < LEAST_RANKS else f"take at most {cores} ranks: --ranks {cores}",
     )
 
@@ -176,8 +175,8 @@ def quota(snapshot: Snapshot, ranks: int) -> Finding | None:
     return Finding(
         "cpu-quota",
         "info" if enough else "warning",
-        f"the container or job is granted {cpus:.3g} CPUs of processor time (cgroup quota)"
-        + ("" if enough else f": {ranks} polling ranks are stopped in every period"),
+        f"the container or job is limited to {cpus:.3g} CPUs (cgroup quota)"
+        + ("" if enough else f": {ranks} polling ranks are suspended in every period"),
         "raise the limit: docker run --cpus=N, or the job's or pod's CPU limit",
     )
 
@@ -188,7 +187,7 @@ def wheel_mpi(mpi: MpiFacts) -> Finding | None:
     return Finding(
         "wheel-mpi",
         "warning",
-        f"the MPI is pip's ({short_version(mpi.library_version)}): results may differ from those of this site's own MPI",
+        f"MPI from pip ({short_version(mpi.library_version)}): results may differ from this site's MPI",
         "put the site's mpicxx on PATH and set RANKWISE_MPI=system",
     )
 
@@ -200,7 +199,7 @@ def foreign_launcher(mpi: MpiFacts, cure: str) -> Finding | None:
         "foreign-launcher",
         "problem",
         f"the launcher {mpi.launcher_path} belongs to {mpi.launcher_family}, the MPI library to {mpi.library_family}: "
-        "each rank would find itself alone",
+        "each rank would be the only one of its MPI_COMM_WORLD",
         cure,
     )
 

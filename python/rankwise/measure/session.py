@@ -132,7 +132,7 @@ def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profi
     except InputError as error:
         if campaign.complete and judge([campaign]).level == "poor":
             raise UnusableFiguresError(
-                f"this machine is too busy to be measured: {error}; what was sampled is kept: measure anew when it is quieter"
+                f"this machine is too busy to be measured: {error}; the samples are saved: measure again when it is less busy"
             ) from None
         raise
     except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:  # nothing that is derived loses samples
@@ -143,9 +143,7 @@ def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profi
     lines = []
     if hosts := campaign.hosts_left_out():
         named = ", ".join(hosts[:8]) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else "")
-        lines.append(
-            f"not measured for want of time: {named}: give it more --seconds (two nodes have their turn in each launch)"
-        )
+        lines.append(f"not measured (time limit): {named}; use more --seconds (each launch measures two nodes)")
     if (jump_s := campaign.clock_jump_s) > 0:
         lines.append(
             f"the wall clock was set by {jump_s:.1f} s while ranks measured: times are by the steady clock and stand, dates "
@@ -179,19 +177,18 @@ def _how_it_went(campaign: Campaign) -> list[str]:
     launches = f"{stop['launches']} launch{'es' if stop['launches'] != 1 else ''}"
     lines = []
     if stop.get("stopped_by") == "precision":
-        lines.append(f"stopped by precision after {launches}: every cell is known to ± {100 * stop['precision']:g} %")
+        lines.append(f"precision reached after {launches}: all measurement points within ± {100 * stop['precision']:g} %")
     elif stop.get("imprecise_cells"):
-        ended = "stopped by the time" if plan.launches is None else "stopped"
+        ended = "time limit reached" if plan.launches is None else "stopped"
         lines.append(
-            f"{ended} after {launches}: {stop['imprecise_cells']} of {plan.cell_count()} cells are known less well than "
-            f"± {100 * stop['precision']:g} %: give it more {'--seconds' if plan.launches is None else '--launches'}, or a "
-            "coarser --precision"
+            f"{ended} after {launches}: {stop['imprecise_cells']} of {plan.cell_count()} measurement points are not within "
+            f"± {100 * stop['precision']:g} %; use more {'--seconds' if plan.launches is None else '--launches'}"
         )
     for link in plan.places:
         if sizes := _left_out(campaign, plan, link):
             lines.append(
-                f"{link}: no time for {format_size(sizes[0])} and {len(sizes) - 1} larger sizes: give it more --seconds"
-                if len(sizes) > 1 else f"{link}: no time for {format_size(sizes[0])}: give it more --seconds"
+                f"{link}: {format_size(sizes[0])} and {len(sizes) - 1} larger sizes not measured (time limit)"
+                if len(sizes) > 1 else f"{link}: {format_size(sizes[0])} not measured (time limit)"
             )  # fmt: skip
     return lines
 

@@ -1,4 +1,4 @@
-"""How far a campaign's figures can be trusted: what its witnesses saw, and the cure of what spoiled them."""
+"""The quality of a measurement: what its noise monitors saw, and the fix of what disturbed it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _HALF_WIDTH = (0.05, 0.25)  # of the median row's interval
 _INDICATIVE = 10  # launches below which an interval without history is only that
 _DRIFT = 0.5  # of what launches have in common: autocorrelation from one to the next
 _MOST_REASONS = 2  # beside those that are only told
-_MORE = "give it more --seconds and --launches"
-_ALONE = "leave the ranks' cores to them alone (fewer programs, a cpuset, or isolcpus)"
+_MORE = "measure with more --seconds and --launches"
+_ALONE = "stop other programs, or give the ranks cores of their own (cpuset, isolcpus)"
 # A message between nodes that took so long, and so many times what is usual for its size, met a link that was not there: TCP
 # sends again what was lost after 0.2 s, then twice as long each time.
 _GAP_S, _GAP_TIMES = (0.2, 1.0), 20.0
 
 
 def judge(campaigns: Sequence[Campaign]) -> Trust:
-    """Judge campaigns by their samples and witnesses, nothing else; of what several measured the last counts."""
+    """Return the quality of campaigns by their samples and noise monitors alone; of what several measured the last counts."""
     of: dict[str, dict[str, Level]] = {}
     reasons: dict[str, Reason] = {}
     widths: list[float] = []
@@ -61,7 +61,7 @@ def judge(campaigns: Sequence[Campaign]) -> Trust:
     if half_width is not None:
         levels.append(_level_of_width(half_width))
         if half_width >= _HALF_WIDTH[0] and not any(reason.severity > 0 for reason in reasons.values()):
-            wide = Reason("launches", half_width / _HALF_WIDTH[1], "the launches differ from each other", _MORE)
+            wide = Reason("launches", half_width / _HALF_WIDTH[1], "launches differ from each other", _MORE)
             reasons[wide.code] = wide
     ordered = sorted(reasons.values(), key=lambda reason: -reason.severity)
     told = [reason for reason in ordered if reason.severity <= 0]
@@ -101,15 +101,15 @@ def _of_launches(cells: Cells) -> list[Reason]:
     rows = [row for by_size in cells.values() for row in by_size.values()]
     launches = sorted({launch for row in rows for launch in row})
     if len(launches) == 1:
-        return [Reason("launches", 0.5, "a single launch tells nothing of how launches differ", _MORE)]
+        return [Reason("launches", 0.5, "one launch, so the variation between launches is unknown", _MORE)]
     if 0 < len(launches) < _INDICATIVE:
-        told = f"{len(launches)} launches, fewer than {_INDICATIVE}: without earlier campaigns intervals are indicative"
+        told = f"only {len(launches)} launches ({_INDICATIVE} are needed for reliable intervals)"
         return [Reason("few", 0.0, told, _MORE)]
     complete = [log_medians(row, "median") for row in rows if len(row) == len(launches)]
     r = lag_1(np.mean([row - row.mean() for row in complete], axis=0)) if complete else None
     if r is None or r <= _DRIFT:
         return []
-    return [Reason("drift", 0.5, "the machine drifted while it was measured", "measure again, over a longer time")]
+    return [Reason("drift", 0.5, "the machine's speed changed during the measurement", "measure again, over a longer time")]
 
 
 def _others(campaign: Campaign) -> Reason | None:
@@ -117,12 +117,12 @@ def _others(campaign: Campaign) -> Reason | None:
     waited = min(1.0, _mean(campaign, "pressure_share"))  # the kernel counts it a little late
     if cpus < _FOREIGN_CPUS[0]:
         return None
-    pressure = f", and tasks waited for one {100 * waited:.0f} % of the time" if waited >= 0.05 else ""
+    pressure = f", tasks waited for a core {100 * waited:.0f} % of the time" if waited >= 0.05 else ""
     return Reason(
         "others",
         cpus / _FOREIGN_CPUS[1],
-        f"other programs kept {cpus:.1f} processors busy meanwhile{pressure}",
-        "stop what 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' names, or take a node of your own",
+        f"other programs used {cpus:.1f} cores{pressure}",
+        "stop the programs that 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' lists, or take a node of your own",
     )
 
 
@@ -133,7 +133,7 @@ def _steal(campaign: Campaign) -> Reason | None:
     return Reason(
         "steal",
         share / _STEAL[1],
-        f"the hypervisor took {100 * share:.0f} % of the processors' time for others",
+        f"the hypervisor gave {100 * share:.0f} % of the CPU time to others",
         "ask for dedicated cores, or measure when 'vmstat 1' shows 0 under st",
     )
 
@@ -143,7 +143,7 @@ def _preempted(campaign: Campaign) -> Reason | None:
     rate = switches_per_s(campaign.samples)
     if rate < _SWITCHES_PER_S[0]:
         return None
-    return Reason("preempted", rate / _SWITCHES_PER_S[1], f"each rank lost its processor {rate:.0f} times a second", _ALONE)
+    return Reason("preempted", rate / _SWITCHES_PER_S[1], f"ranks descheduled {rate:.0f} times a second", _ALONE)
 
 
 def _speed(campaign: Campaign) -> Reason | None:
@@ -157,13 +157,13 @@ def _speed(campaign: Campaign) -> Reason | None:
         return None
     severity = spread / _SPEED_SPREAD[1]
     if switches_per_s(campaign.samples) >= _SWITCHES_PER_S[0] or _mean(campaign, "foreign_cpus") >= _FOREIGN_CPUS[0]:
-        words = f"ranks lost their processors to others, by which a reference loop took ± {100 * spread:.0f} %"
+        words = f"ranks were descheduled: the time of a reference loop varied by ± {100 * spread:.0f} %"
         return Reason("preempted", severity, words, _ALONE)
     return Reason(
         "clock",
         severity,
-        f"the processor's own speed changed by ± {100 * spread:.0f} % (reference loop)",
-        "fix its clock ('rankwise doctor' shows how), and compare sessions by alpha_loops and beta_loops_per_byte",
+        f"the clock rate of the cores varied by ± {100 * spread:.0f} % (reference loop)",
+        "set a steady clock rate ('rankwise doctor' shows how)",
     )
 
 
@@ -174,9 +174,8 @@ def _moved(campaign: Campaign) -> Reason | None:
     return Reason(
         "moved",
         5 * moved / len(campaign.samples),
-        f"{moved} of {len(campaign.samples)} visits had a rank that left its processor; they are marked and not part of the "
-        "figures",
-        "find out what rebinds ranks (a launcher's or cgroup's binding)",
+        f"{moved} of {len(campaign.samples)} sample batches had a rank that moved to another core; they are left out",
+        "check what rebinds ranks: the launcher or the cgroup",
     )
 
 
@@ -194,9 +193,9 @@ def _uncrossed(campaign: Campaign) -> Reason | None:
     return Reason(
         "uncrossed",
         1.0,
-        f"the nodes' interfaces counted {min(hosts.values(), default=0):.3g} bytes of {payload:.3g} that were sent between "
-        "them: messages went another way (shared memory, or a network that the system does not count)",
-        "name hosts that are two nodes, or make MPI take the network",
+        f"the nodes' interfaces counted {min(hosts.values(), default=0):.3g} bytes of {payload:.3g} sent between them: "
+        "messages took another path (shared memory, or a network without counters)",
+        "name two different nodes, or make MPI use the network",
     )
 
 
@@ -216,9 +215,7 @@ def _interrupted(campaign: Campaign) -> Reason | None:
     if longest is not None:
         seconds, size_bytes, usual_s, hosts = longest
         where = f" between {' and '.join(hosts)}" if hosts else ""
-        words.append(
-            f"a message of {format_size(size_bytes)}{where} took {seconds:.1f} s, where {format_time(usual_s)} is usual"
-        )
+        words.append(f"a message of {format_size(size_bytes)}{where} took {seconds:.1f} s instead of {format_time(usual_s)}")
     words += [f"{name} lost its carrier" for name in lost]
     host = next(iter(lost)).rpartition(" ")[2] if lost else "each node"
     seconds = longest[0] if longest else 0.0
@@ -227,7 +224,7 @@ def _interrupted(campaign: Campaign) -> Reason | None:
         "interrupted",
         grave,
         f"the link between nodes was interrupted: {', '.join(words)}",
-        f"look at 'dmesg' and 'ip -s link' on {host}, mend cable or card, and measure again",
+        f"check 'dmesg' and 'ip -s link' on {host}, the cable and the NIC, then measure again",
     )
 
 
@@ -255,15 +252,14 @@ def _load(campaign: Campaign) -> Reason | None:
     loaded = [sample for sample in campaign.samples if "load_pairs" in sample]
     ended = sum(1 for sample in loaded if sample.get("load_ended_early"))
     if ended:
-        words = f"the load ended before {ended} of {len(loaded)} loaded visits did: what it may cost is bounded"
+        words = f"the background load ended before {ended} of {len(loaded)} sample batches did"
         return Reason("load", ended / len(loaded), words, "give fewer --sizes")
     if loaded and _shares_cpus(campaign):
         return Reason(
             "load",
             0.5,
-            "the pairs of the load share processors with the ranks that measure, so that it is load on processors and link "
-            "together",
-            "take fewer --background pairs or more cores",
+            "background pairs share cores with the ranks that measure, so they load the cores, too",
+            "use fewer --background pairs or more cores",
         )
     return None
 
@@ -277,8 +273,8 @@ def _shares_cpus(campaign: Campaign) -> bool:
 def _impossible_limits(campaign: Campaign) -> Reason | None:
     if all(int(limits.get("ssend_returns_up_to_bytes", -1)) < 0 for limits in campaign.limits):
         return None
-    words = "MPI_Ssend returned before its message was received: the protocol limits are not to be trusted"
-    return Reason("limits", 0.9, words, "take another MPI library for them")
+    words = "MPI_Ssend returned before its message was received: the eager limits are unreliable"
+    return Reason("limits", 0.9, words, "use another MPI library")
 
 
 def _mean(campaign: Campaign, key: str) -> float:

@@ -23,19 +23,14 @@ def test_quick_leaves_a_report_a_profile_and_the_samples(rankwise: Callable[...,
         "map.json",
     ):
         assert Path(name).stat().st_size > 0, name
-    assert "next: rankwise map" in result.out
-    for word in (
-        "same-socket",
-        "latency",
-        "bandwidth",
-        "verified",
-        "hyperplane",
-        "kd-tree",
-        "stencil-strips",
-        "nodecart",
-        "4704",
-    ):
+    lines = result.out.splitlines()
+    assert len(lines) <= 25 and all(len(line) <= 80 or line[0] not in "NlsI" for line in lines)
+    assert lines[1].startswith("Quality: ") and "Quality: " not in "".join(lines[2:])
+    poor = lines[1].startswith("Quality: poor")
+    assert any(line.startswith("Next  rankwise doctor" if poor else "Next  rankwise observe") for line in lines)
+    for word in ("same-socket", "latency", "bandwidth", "Check ", "Page ", "rankwise-report.html"):
         assert word in result.out, word
+    assert [line[:5] for line in result.err.splitlines() if line.startswith("[")] == [f"[{i}/5]" for i in range(1, 6)]
     # The report can be made again from what lies there.
     Path("rankwise-report.html").rename("first.html")
     assert rankwise("report").code == 0

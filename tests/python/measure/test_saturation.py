@@ -124,7 +124,7 @@ def test_one_pair_alone_is_said_and_limits_no_model(tmp_path: Path) -> None:
     plan = Plan({"same-socket": Places(((0, 1),), (0, 1), (), "memory")}, SIZES)
     profile = profile_from_campaign(_campaign(plan, {"same-socket": _truth(2e9, 5e9, 3e6, 3.9e9)}), tmp_path / "x")
     assert _holds(profile.shared.memory, 2e9, 3e6, 3.9e9)
-    assert profile.notes() == ["memory: of one pair: more were not measurable there"]
+    assert profile.notes() == ["memory bandwidth: tested with 1 pair, for want of cores or nodes"]
     limit = profile.links["same-socket"].send.models["max-rate"].parameters["injection_bytes_per_s"]
     assert limit.value != pytest.approx(2e9, rel=1e-6)
 

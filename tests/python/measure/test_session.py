@@ -24,7 +24,7 @@ def _with_two_sizes(path: Path, **witness: float) -> Path:
 def test_too_few_samples_of_a_busy_machine_are_not_called_wrong_input(tmp_path: Path) -> None:
     path = _with_two_sizes(tmp_path / "m.samples.jsonl", foreign_cpus=3.0)
     with pytest.raises(
-        UnusableFiguresError, match="too busy to be measured: .*kept: measure anew when it is quieter"
+        UnusableFiguresError, match="too busy to be measured: .*saved: measure again when it is less busy"
     ) as caught:
         _profile_of(last_campaign(path), path, "median")
     assert caught.value.exit_code == 6
