@@ -5,6 +5,8 @@ Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression or fault found
 """
 
 import errno
+import re
+from collections.abc import Iterable
 
 EXIT_OK = 0
 EXIT_FAILURE = 1
@@ -30,9 +32,32 @@ class RankwiseError(Exception):
 
 
 class InputError(RankwiseError):
-    """The user's input cannot be used: an option's value, a file's content."""
+    """The user's input cannot be used: an option's value, a file's content.
+
+    A message that names a value and offers others, as in "--mode 'sendd' is unknown: choose send or isend", guesses the one
+    that is meant, wherever it comes from.
+    """
 
     exit_code = EXIT_USAGE
+
+    def __init__(self, message: str) -> None:
+        offer = _OFFER.fullmatch(message)
+        near = closest(offer["given"], _WORD.findall(offer["known"])) if offer else None
+        super().__init__(message if offer is None or near is None else f"{offer['what']}: did you mean {near}?")
+
+
+_OFFER = re.compile(r"(?P<what>.*'(?P<given>[^']+)'[^':]*): (?:choose|take) (?P<known>[^;]+)(;.*)?", re.DOTALL)
+_WORD = re.compile(r"(?<![\w.-])(?!(?:or|one|of|some)\b)[\w:.-]*[a-z][\w:.-]*")
+
+
+def closest(given: str, known: Iterable[str]) -> str | None:
+    """Return the word that is meant by one that is nearly it, or its beginning; None where none is near."""
+    from difflib import get_close_matches
+
+    words, meant = {word.lower().replace("_", "-"): word for word in known}, given.lower().replace("_", "-")
+    begun = [word for word in words if word.startswith(meant)] if len(meant) > 2 else []
+    near = begun or get_close_matches(meant, words, n=1, cutoff=0.65)
+    return words[near[0]] if near else None
 
 
 class UnusableEnvironmentError(RankwiseError):

@@ -69,7 +69,7 @@ def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mo
         raise InputError(f"no ledger is named: give the file, or set {FILE}")
     for name in by:
         if name not in BY:
-            raise InputError(f"--by '{name}' is unknown: choose of {', '.join(BY)}")
+            raise InputError(f"--by '{name}' is unknown: choose one of {', '.join(BY)}")
     pairs, damaged = read(Path(named))
     if damaged:
         lines = f"line {damaged[0]}" if len(damaged) == 1 else f"{len(damaged)} lines, the first line {damaged[0]}"

@@ -142,7 +142,7 @@ class Machine(Result):
         if link is None and len(profile.links) > 1 and form in ("osu", "simgrid"):
             raise InputError(f"{form} holds one link and {path} has {', '.join(profile.links)}: choose one with --link")
         if link is not None and link not in profile.links:
-            raise InputError(f"{path} has no link {link}: choose one of {', '.join(profile.links)}")
+            raise InputError(f"{path} has no link '{link}': choose one of {', '.join(profile.links)}")
         if form in ("csv", "prometheus"):
             write = csv_text if form == "csv" else prometheus_text
             return write(profile if link is None else replace(profile, links={link: profile.links[link]}))

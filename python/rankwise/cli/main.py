@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import errno
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -79,11 +78,10 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Abort:
         return complain("interrupted", EXIT_INTERRUPTED)
     except Exception as error:
-        if callable(format_message := getattr(error, "format_message", None)):  # typer's own usage errors
-            message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", str(format_message()))
-            context = getattr(error, "ctx", None)
-            path = context.command_path if context is not None else "rankwise"
-            return complain(f"{message.rstrip('.')}: see '{path} --help'", EXIT_USAGE)
+        if hasattr(error, "format_message"):  # typer's own usage errors
+            from rankwise.cli.usage import words_of_usage
+
+            return complain(words_of_usage(error, arguments), EXIT_USAGE)
         if os.environ.get("RANKWISE_TRACEBACK"):
             raise
         if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):

@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from rankwise.blocks import Column, Table, terminal
 from rankwise.cli.base import Json, app, group, print_json, tell, verb
+from rankwise.cli.usage import words_of_usage
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
 from rankwise.slurm.script import FOLDER, Job, Work, job_script
@@ -162,7 +163,7 @@ def _work(words: list[str]) -> Work:
             f"no such option: {left[0]}, and no verb before it that could have it: see 'rankwise slurm script --help'"
         )
     if left[0] not in _IN_JOBS:
-        raise InputError(f"'{left[0]}' is no work for a job: choose of {', '.join(_IN_JOBS)}")
+        raise InputError(f"'{left[0]}' is no work for a job: choose one of {', '.join(_IN_JOBS)}")
     register_verbs(left)
     command: Any = get_command(app)
     while hasattr(command, "commands"):
@@ -173,14 +174,11 @@ def _work(words: list[str]) -> Work:
     if {"-h", "--help"} & {*left}:
         raise InputError(f"a job that shows help does nothing: see 'rankwise {' '.join(words)}' here")
     try:
-        parameters = command.make_context(" ".join(words), left).params
+        parameters = command.make_context(" ".join(["rankwise", *words[: len(words) - len(left)]]), left).params
     except Exception as error:
-        # Typer's errors of usage, whichever click is behind it.
-        if not callable(format_message := getattr(error, "format_message", None)):
+        if not hasattr(error, "format_message"):  # typer's own usage errors
             raise
-        raise InputError(
-            f"the job's command is wrong: {str(format_message()).rstrip('.')}: see 'rankwise {words[0]} --help'"
-        ) from None
+        raise InputError(f"the job's command is wrong: {words_of_usage(error, words)}") from None
     samples = None
     if words[0] == "measure":
         from rankwise.measure.session import samples_path_of

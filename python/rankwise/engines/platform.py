@@ -27,7 +27,7 @@ from rankwise.machine.profile import LACKING, OTHER_NODE, Profile, open_profile
 from rankwise.workloads.exchange import balanced_grid
 
 TOPOLOGIES = ("crossbar", "fat-tree", "torus", "dragonfly")
-_MEND = "write crossbar, fat-tree:16x4:2 (nodes a leaf x leaves : taper), torus:4x4x4 or dragonfly:4x4x4"
+_MEND = "choose one of crossbar, fat-tree:16x4:2 (nodes a leaf x leaves : taper), torus:4x4x4 or dragonfly:4x4x4"
 _MOST_NODES = 100_000
 
 

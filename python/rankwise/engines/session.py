@@ -111,7 +111,10 @@ def _simulator(folder: Path, ranks: int, runs: int, jobs: int | None) -> Iterato
 
 def require_engines(engines: Sequence[str]) -> None:
     """Raise InputError unless two or three engines are named, each once."""
-    if len(engines) < 2 or len(set(engines)) < len(engines) or not set(engines) <= set(ENGINES):
+    for name in engines:
+        if name not in ENGINES:
+            raise InputError(f"--engines: '{name}' is unknown: choose one of {', '.join(ENGINES)}")
+    if len(engines) < 2 or len(set(engines)) < len(engines):
         raise InputError(f"--engines {','.join(engines)} does not name two or three of {', '.join(ENGINES)}: each once")
 
 

@@ -16,13 +16,13 @@ from rankwise.launch.launchers import Launcher, make_launcher
 from rankwise.launch.process import output_of
 
 WORDS = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI", "abi": "the MPI-5 ABI"}  # of families
-_LAUNCHERS = re.compile(r"mpiexec|mpirun|orterun|prterun|srun")
-_STARTERS = re.compile(rf"{_LAUNCHERS.pattern}|(env|nice|nohup|time|timeout|numactl|taskset|stdbuf|setarch|flux|(|ba|da|z)sh)$")
+LAUNCHERS = re.compile(r"mpiexec|mpirun|orterun|prterun|srun")
+_STARTERS = re.compile(rf"{LAUNCHERS.pattern}|(env|nice|nohup|time|timeout|numactl|taskset|stdbuf|setarch|flux|(|ba|da|z)sh)$")
 
 
 def launcher_at(path: Path) -> Launcher | None:
     """Return the launcher at a path; None for what is none, or does not say which it is."""
-    if not _LAUNCHERS.match(path.name):
+    if not LAUNCHERS.match(path.name):
         return None
     try:
         return make_launcher(path, output_of([str(path), "--version"], 20.0)[1])

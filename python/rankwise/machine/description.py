@@ -246,8 +246,10 @@ def set_figures(machine: Description, settings: list[str]) -> Description:
     for setting in settings:
         key, equals, text = setting.partition("=")
         key = key.strip().replace("-", "_")
-        if not equals or key not in QUANTITIES:
-            raise InputError(f"--set '{setting}' sets nothing: write KEY=VALUE with KEY one of {', '.join(QUANTITIES)}")
+        if key not in QUANTITIES:
+            raise InputError(f"--set '{key}' sets nothing: choose one of {', '.join(QUANTITIES)}, as KEY=VALUE")
+        if not equals:
+            raise InputError(f"--set '{setting}' sets nothing: write {key}=VALUE")
         base = machine.get(key)
         low, high = parse_range(text, key, f"--set {key}", base)
         if QUANTITIES[key].whole and any(end != round(end) for end in (low, high)):

@@ -73,7 +73,7 @@ def write_mapping(
 def require_format(kind: str) -> None:
     """Raise InputError where there is no format of that name."""
     if kind not in FORMATS:
-        raise InputError(f"--format {kind} is unknown: take {', '.join(FORMATS)}")
+        raise InputError(f"--format '{kind}' is unknown: choose one of {', '.join(FORMATS)}")
 
 
 def use_of(kind: str, placed: Placed, program: str = "PROGRAM") -> str:

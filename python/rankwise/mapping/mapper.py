@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -516,9 +515,7 @@ def _choose(algorithms: Iterable[str]) -> dict[str, bool]:
         elif algorithm in names:
             chosen[algorithm] = True
         else:
-            near = difflib.get_close_matches(algorithm, [ALL, *names], n=1, cutoff=0.4)
-            mend = f"did you mean {near[0]}?" if near else f"take {ALL}, or some of {', '.join(names)}"
-            raise InputError(f"mapping algorithm '{algorithm}' is unknown: {mend}")
+            raise InputError(f"mapping algorithm '{algorithm}' is unknown: take {ALL}, or some of {', '.join(names)}")
     if not chosen:
         raise InputError(f"no mapping algorithm is given: take {ALL}, or some of {', '.join(names)}")
     return chosen

@@ -5,7 +5,6 @@ Any program's traffic from files: what ``rankwise observe`` wrote, MatrixMarket,
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -376,9 +375,8 @@ def _chosen(algorithms: Sequence[str]) -> dict[str, bool]:
         elif name in (*known, GRAPH):
             chosen[name] = True
         else:
-            near = difflib.get_close_matches(name, [ALL, *known, GRAPH], n=1, cutoff=0.4)
-            mend = f"did you mean {near[0]}?" if near else f"take {ALL}, or some of {', '.join((*known, GRAPH))}"
-            raise InputError(f"--algorithm '{name}' is not for a program's traffic: {mend}")
+            offered = f"take {ALL}, or some of {', '.join((*known, GRAPH))}"
+            raise InputError(f"--algorithm '{name}' is not for a program's traffic: {offered}")
     return chosen
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from rankwise.errors import InputError
-from rankwise.machine.profile import OTHER_NODE
+from rankwise.machine.profile import LINK_CLASSES, OTHER_NODE
 from rankwise.machine.topology import Topology
 from rankwise.records import Record, key, record
 
@@ -105,8 +105,10 @@ def find_places(
         )
     unknown = [link for link in links if link not in found]
     if unknown:
+        if unknown[0] not in LINK_CLASSES:
+            raise InputError(f"link class '{unknown[0]}' is unknown: choose one of {', '.join(LINK_CLASSES)}")
         raise InputError(
-            f"link class '{unknown[0]}' is not offered here: choose of {', '.join(found) or 'none'}"
+            f"link class '{unknown[0]}' is not offered here: give one of {', '.join(found) or 'none'}"
             + ("" if hosts else f"; {OTHER_NODE} needs --hosts")
         )
     return {link: places for link, places in found.items() if not links or link in links}

@@ -83,7 +83,7 @@ class Settings(Record):
                 raise InputError(f"{option} '{name}' has characters that Slurm's names do not have")
         for kind in (self.mail_type or "NONE").split(","):
             if kind.upper() not in _MAIL_TYPES:
-                raise InputError(f"--mail-type '{kind}' is unknown: choose of {', '.join(_MAIL_TYPES)}")
+                raise InputError(f"--mail-type '{kind}' is unknown: choose one of {', '.join(_MAIL_TYPES)}")
         for name in self.environment or {}:
             if not re.fullmatch(r"[A-Za-z_]\w*", name):
                 raise InputError(f"--env '{name}' is no name of a variable: write --env NAME=VALUE")

@@ -73,7 +73,7 @@ def test_machines_and_papers(rankwise: Rankwise, tmp_path: Path) -> None:
     assert checked.to_dict() == rankwise("machines", "check", "frontier", "--json").json and not checked.wrong
     paper = rw.reproduce("wagner2024")
     assert paper.to_dict() == rankwise("reproduce", "wagner2024", "--json").json and not paper.files
-    with pytest.raises(InputError, match="'werner' is unknown: choose one of czechowski2012"):
+    with pytest.raises(InputError, match="'werner' is unknown: did you mean werner2023"):
         rw.reproduce("werner")
     with pytest.raises(InputError, match="--engine 'gpu' is unknown"):
         rw.Redoing(engine="gpu")

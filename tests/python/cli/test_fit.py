@@ -91,7 +91,7 @@ def test_a_table_is_fitted_with_what_it_has(rankwise: Callable[..., Any]) -> Non
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--model", "psychic"], "'psychic' is unknown: choose one of auto, hockney"),
+        (["--model", "guess"], "'guess' is unknown: choose one of auto, hockney"),
         (["--statistic", "mode"], "'mode' is unknown"),
         (["--method", "guess"], "'guess' is unknown: choose one of regression, table"),
     ],

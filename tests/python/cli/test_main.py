@@ -127,7 +127,7 @@ def test_an_unknown_option_is_one_line_and_exit_2(rankwise: Callable[..., Any], 
     assert result.code == 2
     assert result.out == ""
     assert len(result.err.splitlines()) == 1
-    assert "--no-such-option" in result.err and "--help" in result.err
+    assert "--no-such-option" in result.err and "see 'rankwise" in result.err
 
 
 def test_an_unknown_verb_is_one_line_and_exit_2(rankwise: Callable[..., Any]) -> None:
@@ -250,5 +250,5 @@ def _handles(process: int, number: int) -> bool:
 def test_a_name_that_is_nearly_right_is_guessed(rankwise: Callable[..., Any]) -> None:
     result = rankwise("reproduce", "czechowsky2012", "--json")
     assert result.code == 2
-    assert result.json["error"]["what"] == "No such command 'czechowsky2012' (did you mean 'czechowski2012'?)"
-    assert result.json["error"]["mend"] == "see 'rankwise reproduce --help'"
+    assert result.json["error"]["what"] == "unknown STUDY 'czechowsky2012' of rankwise reproduce"
+    assert result.json["error"]["mend"] == "did you mean czechowski2012? see 'rankwise reproduce -h'"

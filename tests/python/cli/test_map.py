@@ -194,7 +194,7 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         ([*FITTING, "--weights", "1,2"], "4 offsets but 2 weights"),
         ([*FITTING, "--stencil", "1,0*0"], "weights are whole numbers from 1"),
         ([*FITTING, "--seed", "-1"], "out of range"),
-        ([*FITTING, "--format", "torque"], "take slurm-hostfile"),
+        ([*FITTING, "--format", "torque"], "choose one of slurm-hostfile"),
         ([*FITTING, "--format", "csv", "--json"], "give one of them"),
         ([*FITTING, "--format", "csv", "--hosts", "a,b"], "names 2 nodes but the mapping has 4"),
         ([*FITTING, "--hosts", "a,a"], "names a twice"),

@@ -104,7 +104,7 @@ def test_export_writes_what_import_reads(rankwise: Callable[..., Any]) -> None:
     assert "<platform" in rankwise("profile", "export", "a.json", "--format", "simgrid", "--link", "other-node").out
     for arguments, says in (
         (["--format", "pdf"], "choose csv, osu, simgrid or prometheus"),
-        (["--format", "osu", "--link", "same-core"], "no link same-core"),
+        (["--format", "osu", "--link", "same-core"], "no link 'same-core'"),
     ):
         result = rankwise("profile", "export", "a.json", *arguments)
         assert result.code == 2 and len(result.err.splitlines()) == 1 and says in result.err

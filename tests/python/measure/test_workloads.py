@@ -119,7 +119,7 @@ def test_places_of_hosts_and_classes() -> None:
             find_places(_topology(2), hosts)
     with pytest.raises(InputError, match="other-node.*needs --hosts"):
         find_places(_topology(2), (), ("other-node",))
-    with pytest.raises(InputError, match="'same-core' is not offered here: choose of same-socket"):
+    with pytest.raises(InputError, match="'same-core' is not offered here: give one of same-socket"):
         find_places(_topology(2), (), ("same-core",))
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 
-from rankwise.errors import InputError
+from rankwise.errors import InputError, closest
 from rankwise.machine.description import MEASURED, Description, Figure, load_description
 
 FOLDER_VARIABLE = "RANKWISE_MACHINES"
@@ -41,8 +40,8 @@ def load_machine(reference: str) -> Description:
         return load_description(Path(reference))
     known = files()
     if reference not in known:
-        close = difflib.get_close_matches(reference, known, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
+        near = closest(reference, known)
+        hint = f"did you mean {near}? " if near else ""
         raise InputError(f"machine '{reference}' is unknown: {hint}'rankwise machines list' names the known ones")
     machine = load_description(known[reference])
     if machine.name != reference:
