@@ -453,7 +453,9 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
 
 
 def _options(question: Question, *names: str) -> str:
-    return "".join(f" --{name} {shlex.quote(str(question.target[name]))}" for name in names if name in question.target)
+    given = [(name, question.target[name]) for name in names if name in question.target]
+    each = [(name, value) for name, of in given for value in (of if isinstance(of, list) else [of])]
+    return "".join(f" --{name} {shlex.quote(str(value))}" for name, value in each)
 
 
 def _waiting(evidence: Evidence) -> Finding | str:

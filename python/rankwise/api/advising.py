@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.api.observing import span_of
-from rankwise.api.placing import LEVELS, TOPOLOGY, Levels, nodes_asked, read_traffic, seats_of
+from rankwise.api.placing import LEVELS, MACHINE, SETTINGS, TOPOLOGY, Levels, machine_asked, nodes_asked, read_traffic, seats_of
 from rankwise.api.questions import writable
 from rankwise.api.results import TRUST, Result, sentence
 from rankwise.blocks import NO, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
@@ -33,6 +33,8 @@ class Target(Options):
     """The nodes that a program is to run on, and the machine."""
 
     profile: Path | None = option(None, "The machine's profile: without it only bytes are known.")
+    machine: str | None = option(None, MACHINE)
+    settings: list[str] | None = option(None, SETTINGS, "--set")
     nodes: int | None = option(None, "Number of nodes. Default: those observed.")
     ppn: int | None = option(None, "Ranks on each node.")
     node_sizes: str | None = option(None, "Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
@@ -72,7 +74,7 @@ class Advised(Result):
         yield Listing([*found, *placed, *(("No gain", sentence(words)) for words in advice.nothing)])
         yield from labelled("note", (*advice.notes, *advice.evidence.notes))
         commands = {one.command: one.what for one in reversed(advice.findings)}
-        if self.profile is None:
+        if self.profile is None and advice.headroom.now_s is None:
             commands = {"rankwise measure": "then --profile machine.json: seconds, not bytes", **commands}
         yield Next(list(reversed(commands.items())) or [(f"rankwise observe show {self.path}", "")])
 
@@ -95,8 +97,6 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
     from rankwise.advise.evidence import evidence_of
     from rankwise.advise.findings import Question
     from rankwise.advise.findings import advise as advised
-    from rankwise.engines.model import Model
-    from rankwise.machine.profile import open_profile
     from rankwise.mapping.traffic import Search
     from rankwise.observe.record import read_record
 
@@ -106,12 +106,12 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
     found = read_record(path)
     evidence = evidence_of(found, str(path), span_of(found, target.since_s, target.until_s))
     sizes, names = nodes_asked(evidence.traffic, target.nodes, target.ppn, target.node_sizes, target.hosts)
-    known = None if target.profile is None else open_profile(target.profile)
-    on = None if known is None else Model(known)
+    on, known = machine_asked(target.profile, target.machine, target.settings)
     given = Levels.read(target.levels, target.topology, known)
     above = given.above(names, on)
-    asked = ("nodes", "ppn", "node_sizes", "hosts", "levels", "topology", "profile")
+    asked = ("nodes", "ppn", "node_sizes", "hosts", "levels", "topology", "profile", "machine")
     told = {name.replace("_", "-"): value for name in asked if (value := getattr(target, name)) is not None}
+    told |= {"set": target.settings} if target.settings else {}
     poor = known is not None and known.trust.level == "poor"
     question = Question(sizes, names, on, Search(levels=given.inner, above=above), told, poor, seats_of(above, on))
     return Advised(advised(evidence, question), names, path, known, code)

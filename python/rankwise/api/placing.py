@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from rankwise.mapping.traffic import Search, Traffic
 
 
+MACHINE = "The machine whose network is taken: a name from 'rankwise machines list' or a TOML."
+SETTINGS = "Change or add a figure of --machine: latency=1.2us, taper=0.5."
 LEVELS = (
     "Levels below the node, to divide each node's ranks among: socket:2, numa:4, l3:8, or socket:2,numa:4 "
     "(otherwise those of --profile); and above it: switch:16 nodes, group:4 switches, each with what a byte costs that leaves "
@@ -125,8 +127,8 @@ class Placing(Options):
     levels: str | None = option(None, LEVELS)
     topology: str | None = option(None, TOPOLOGY)
     profile: Path | None = option(None, "Profile of the machine. The best mapping is that whose step takes least time there.")
-    machine: str | None = option(None, "The machine whose network is taken: a name from 'rankwise machines list' or a TOML.")
-    settings: list[str] | None = option(None, "Change or add a figure of --machine: latency=1.2us, taper=0.5.", "--set")
+    machine: str | None = option(None, MACHINE)
+    settings: list[str] | None = option(None, SETTINGS, "--set")
     effort: str | None = option(None, "Search time of refined: 100ms, 1s. Default: --steps.")
     steps: int | None = option(None, "Search steps of refined: the same map every time. Default: 1800000, or about 10 ms.")
     threads: int | None = option(
@@ -289,7 +291,7 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
     _require_input(asked)
     grid = _grid_of(asked) if asked.observed is None and asked.graph is None else None
     size_bytes = parse_size(asked.message_bytes, "--bytes")
-    on, known = _machine(asked)
+    on, known = machine_asked(asked.profile, asked.machine, asked.settings)
     levels = Levels.read(asked.levels, asked.topology, known)
     if grid is None:
         from rankwise.mapping.traffic import Search
@@ -420,19 +422,21 @@ def _choose_grid(asked: Placing, of: _Grid, effort_s: float) -> GridChoices:
         return choose_grid(question, steps_of(effort_s), asked.objective, asked.seed, bar)
 
 
-def _machine(asked: Placing) -> tuple[Priced | None, Profile | None]:
+def machine_asked(
+    profile: Path | None, machine: str | None, settings: list[str] | None
+) -> tuple[Priced | None, Profile | None]:
     """Return what prices a step of messages (None: nothing asked for), and the profile of the nodes where there is one."""
-    if asked.machine is not None or asked.settings:
+    if machine is not None or settings:
         from rankwise.engines.step import Described
 
-        system = make_system_asked(asked.profile, asked.machine, asked.settings, "0s")
+        system = make_system_asked(profile, machine, settings, "0s")
         return Described(system.links, system.notes), system.profile
-    if asked.profile is None:
+    if profile is None:
         return None, None
     from rankwise.engines.model import Model
     from rankwise.machine.profile import open_profile
 
-    known = open_profile(asked.profile)
+    known = open_profile(profile)
     return Model(known), known
 
 

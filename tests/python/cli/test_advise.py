@@ -34,6 +34,21 @@ def test_the_conclusion_comes_first(rankwise: Rankwise, app: Path) -> None:
     assert lines[-1] == "Next  rankwise try app.comm --profile machine.json -- mpiexec -n 8 './a b'"
 
 
+def test_a_described_machine_prices_messages(rankwise: Rankwise, app: Path) -> None:
+    """As map does, with the same options; a slower network gains more."""
+    asked = ("advise", "app.comm", "--nodes", "2", "--ppn", "4", "--machine", "frontier", "--json", "--set")
+    gains = []
+    for latency in ("latency=1us", "latency=100us"):
+        shown = rankwise(*asked, latency)
+        assert shown.code == 0, shown.err
+        gains.append(shown.json["headroom"]["now_s"])
+        for finding in shown.json["findings"]:
+            assert f"--nodes 2 --ppn 4 --machine frontier --set {latency} --format" in finding["command"]
+    assert 0 < gains[0] < gains[1]
+    wrong = rankwise("advise", "app.comm", "--set", "latency=1us")
+    assert wrong.code == 2 and "name it with --machine" in wrong.err
+
+
 def test_json_and_page_say_the_same(rankwise: Rankwise, app: Path) -> None:
     shown = rankwise("advise", "app.comm", "--profile", "machine.json", "--html", "page.html", "--json")
     assert shown.code == 0, shown.err
