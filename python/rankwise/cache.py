@@ -15,6 +15,7 @@ COMPILER = "compiler"  # a file in a build's folder: the MPI compiler that it wa
 # By the beginning of a name; all of it can be made again.
 _KINDS = {
     "mpi-": "build",
+    "collective-": "steps of collectives",
     "fft-": "transforms",
     "vega-": "charts",
     "halo.": "tried steps",

@@ -94,6 +94,14 @@ void bcast_binomial(Rounds& rounds, const Team& team, const Spec& spec) {
   bcast_knomial(rounds, team, binary);
 }
 
+// The nearest children first, as Open MPI's binomial tree has it.
+void bcast_near(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  along(rounds, team, [](Index v, const Tree&) {
+    const auto bits = static_cast<std::uint64_t>(v);
+    return std::pair(v - static_cast<Index>(std::bit_floor(bits)), static_cast<Index>(std::bit_width(bits)) - 1);
+  });
+}
+
 // Member v gets the parts of all for whom it stands: those up to the next as far apart as itself.
 void scatter_binomial(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
   if (team.size() == 1) return;
@@ -104,9 +112,28 @@ void scatter_binomial(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
   }
 }
 
+// The same tree, but the nearest children first, as Open MPI's in-order binomial tree has it.
+void scatter_in_order(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  for (Index v = 1; v < team.size(); ++v) {
+    Index at = -1;
+    for (Index k = 0; v >> k > 0; ++k) at += (v >> k & 1) * (k + 1);
+    const Index reach = v & -v;
+    rounds.send(team, v - reach, v, team.parts(v, std::min(reach, team.size() - v)), false, at);
+  }
+  rounds.seek(rounds.last() + 1);
+}
+
+// One rank after the other, or all at once.
+template <bool at_once>
 void scatter_linear(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index v = 1; v < team.size(); ++v) rounds.send(team, 0, v, team.parts(v, 1));
-  rounds.next();
+  for (Index v = 1; v < team.size(); ++v) {
+    rounds.send(team, 0, v, team.parts(v, 1));
+    if (!at_once || v + 1 == team.size()) rounds.next();
+  }
+}
+
+void bcast_in_turn(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  for (Index v = 1; v < team.size(); ++v, rounds.next()) rounds.send(team, 0, v, team.all());
 }
 
 // In round s member v passes on part v - s; when sums are built up, part v - s - 1, so that member v ends with the sum of part v.
@@ -139,11 +166,10 @@ void both(Rounds& rounds, const Team& team, const Spec& spec) {
 }
 
 constexpr Make gather_binomial = backwards<scatter_binomial, false>;
-constexpr Make gather_linear = backwards<scatter_linear, false>;
 
 // Recursive halving among a power of two: each member keeps the sum of half of the parts that it held, and sends the other half.
-// Nearest partners first, or farthest: then member v ends with part v.
-void halve(Rounds& rounds, const Team& team, bool nearest_first) {
+// Nearest partners first, or farthest: then member v ends with part v. Returns the part of each.
+std::vector<Index> halve(Rounds& rounds, const Team& team, bool nearest_first) {
   std::vector<Index> low(team.ranks.size(), 0);
   for (Index size = team.size() / 2, near = 1; size > 0; size /= 2, near *= 2, rounds.next()) {
     const Index mask = nearest_first ? near : size;
@@ -154,6 +180,7 @@ void halve(Rounds& rounds, const Team& team, bool nearest_first) {
       if (upper) held += size;
     }
   }
+  return low;
 }
 
 void halve_near(Rounds& rounds, const Team& team, const Spec& /*spec*/) { halve(rounds, team, true); }
@@ -209,10 +236,17 @@ void allreduce_rabenseifner(Rounds& rounds, const Team& team, const Spec& spec) 
   unfold(rounds, team, false);
 }
 
-void reduce_rabenseifner(Rounds& rounds, const Team& team, const Spec& spec) {
+void reduce_rabenseifner(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
   const Team less = with_parts(folded(rounds, team, 0), team);
-  halve_far(rounds, less, spec);
-  gather_binomial(rounds, less, spec);
+  std::vector<Index> low = halve(rounds, less, true);
+  for (Index mask = less.size() / 2, size = 1; mask > 0; mask /= 2, size *= 2, rounds.next()) {
+    for (Index v = mask; v < 2 * mask; ++v) {
+      Index& held = low[static_cast<std::size_t>(v - mask)];
+      const Index sent = low[static_cast<std::size_t>(v)];
+      rounds.send(less, v, v - mask, less.parts(sent, size));
+      held = std::min(held, sent);
+    }
+  }
 }
 
 void reduce_scatter_halving(Rounds& rounds, const Team& team, const Spec& spec) {
@@ -336,6 +370,18 @@ void barrier_dissemination(Rounds& rounds, const Team& team, const Spec& /*spec*
   }
 }
 
+// Ranks beyond the largest power of two stand by, each with one before it, as Open MPI has it.
+void barrier_doubling(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  const Index power = power_below(team.size());
+  for (Index v = power; v < team.size(); ++v) rounds.send(team, v, v - power, team.all(), true);
+  if (power < team.size()) rounds.next();
+  for (Index mask = 1; mask < power; mask *= 2, rounds.next()) {
+    for (Index v = 0; v < power; ++v) rounds.send(team, v, v ^ mask, team.all(), true);
+  }
+  for (Index v = power; v < team.size(); ++v) rounds.send(team, v - power, v, team.all(), true);
+  if (power < team.size()) rounds.next();
+}
+
 void barrier_double_ring(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
   for (Index s = 0; s < 2 * team.size() && team.size() > 1; ++s, rounds.next()) {
     rounds.send(team, s % team.size(), (s + 1) % team.size(), team.all(), true);
@@ -417,6 +463,7 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"bcast", "pipeline", "along one chain, piece by piece", ompi, bcast_pipeline, Divides::nothing, Needs::nothing, true},
     {"bcast", "tree", "down a tree of so many children", ompi, bcast_tree, Divides::nothing, Needs::nothing, true, true},
     {"bcast", "binomial", "down a binomial tree", mpich, bcast_binomial},
+    {"bcast", "binomial-nearest-first", "down a binomial tree, the nearest first", ompi, bcast_near},
     {"bcast", "k-nomial", "down a tree whose radix is k", ompi, bcast_knomial, Divides::nothing, Needs::nothing, false, true},
     {"bcast", "scatter-doubling-allgather", "scattered, then gathered by recursive doubling", thakur,
      both<scatter_binomial, allgather_doubling>, Divides::ranks, Needs::power_of_two},
@@ -424,7 +471,7 @@ constexpr CollectiveAlgorithm collectives[] = {
      both<scatter_binomial, allgather_ring>, Divides::ranks},
     {"bcast", "node-aware", "among one rank of each node, then in the nodes", mpich, node_aware, Divides::nothing, Needs::nodes,
      true},
-    {"reduce", "linear", "each rank sends to the root", ompi, backwards<bcast_linear, true>},
+    {"reduce", "linear", "each rank sends to the root, one after the other", ompi, backwards<bcast_in_turn, true>},
     {"reduce", "chain", "along chains of ranks", ompi, backwards<bcast_chain, true>, Divides::nothing, Needs::nothing, true,
      true},
     {"reduce", "pipeline", "along one chain, piece by piece", ompi, backwards<bcast_pipeline, true>, Divides::nothing,
@@ -473,13 +520,18 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"reduce_scatter", "ring", "around a ring", ompi, reduce_scatter_ring, Divides::ranks},
     {"reduce_scatter", "pairwise", "one partner to send to and one to receive from each time", thakur, reduce_scatter_pairwise,
      Divides::ranks},
-    {"gather", "linear", "each rank sends to the root", ompi, gather_linear, Divides::ranks},
+    {"gather", "linear", "each rank sends to the root, one after the other", ompi, backwards<scatter_linear<false>, false>,
+     Divides::ranks},
+    {"gather", "linear-nonblocking", "each rank sends to the root, all at once", ompi, backwards<scatter_linear<true>, false>,
+     Divides::ranks},
     {"gather", "binomial", "up a binomial tree", mpich, gather_binomial, Divides::ranks},
-    {"scatter", "linear", "the root sends to each rank", ompi, scatter_linear, Divides::ranks},
+    {"scatter", "linear", "the root sends to each rank, one after the other", ompi, scatter_linear<false>, Divides::ranks},
+    {"scatter", "linear-nonblocking", "the root sends to each rank, all at once", ompi, scatter_linear<true>, Divides::ranks},
     {"scatter", "binomial", "down a binomial tree", mpich, scatter_binomial, Divides::ranks},
+    {"scatter", "binomial-in-order", "down a binomial tree, the nearest first", ompi, scatter_in_order, Divides::ranks},
     {"barrier", "linear", "to the root and back", ompi, both<backwards<bcast_linear, true>, bcast_linear>},
     {"barrier", "tree", "up and down a binomial tree", ompi, both<backwards<bcast_binomial, true>, bcast_binomial>},
-    {"barrier", "recursive-doubling", "with partners twice as far each time", ompi, allreduce_doubling},
+    {"barrier", "recursive-doubling", "with partners twice as far each time", ompi, barrier_doubling},
     {"barrier", "dissemination", "to ranks twice as far each time", "Hensgen, Finkel and Manber 1988", barrier_dissemination},
     {"barrier", "double-ring", "twice around a ring", ompi, barrier_double_ring},
     {"barrier", "node-aware", "in the nodes, among one rank of each, and in the nodes again", mpich, node_aware,

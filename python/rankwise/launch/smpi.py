@@ -82,6 +82,7 @@ class Simulation:
     arguments: Sequence[str]
     folds_memory: bool = False
     buffers_sends: bool = True
+    options: Sequence[str] = ()  # further ones of smpirun, after ours
 
 
 def find_simgrid() -> SimGrid:
@@ -121,7 +122,7 @@ def run_simulation(
         folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
         buffering = () if simulation.buffers_sends else ("--cfg=smpi/send-is-detached-thresh:0",)
         command = [
-            str(simgrid.smpirun), *_OPTIONS, *folding, *buffering,
+            str(simgrid.smpirun), *_OPTIONS, *folding, *buffering, *simulation.options,
             *(() if trace is None else (*_TRACING, "-trace-file", str(trace))),
             "-platform", str(simgrid.platforms), "-hostfile", str(hosts), "-np", str(len(simulation.hosts)),
             str(simgrid.kernels), *simulation.arguments,

@@ -1,0 +1,211 @@
+"""How right predictions of collectives are: against SimGrid's own implementations, over layouts and sizes drawn afresh.
+
+    python benchmarks/collectives.py [--layouts 40] [--seed N] [--eager]   # needs SimGrid; some minutes
+
+Of each layout (4 to 64 ranks, 1 to 8 a node, blocked or cyclic) every collective is carried out by each of its algorithms that
+SimGrid and rankwise both have, for four sizes from 8 B to 1 MiB, each by the kernel "collective", that is by SMPI's own code. The
+model is asked for the same machine, as a simulator of links knows it (Machine.alone()). Sends wait for their receivers, as the
+model has them; ``--eager``: as SMPI has them by default, up to 64 KiB they do not. Bars stand beside the figures; exit 1 where
+one is missed.
+
+14 layouts, seed 421167 (1,309 predictions in 462 cells): median 7e-7 %, 90th percentile 0.02 %, 95th 0.8 %; regret 0.02 % in the
+mean, 5 % at worst. With ``--eager``, seed 90935 (553 in 198 cells): median 4e-6 %, 90th 24 %, 95th 67 %; regret 11 % in the mean:
+the bars are missed, for what a root sends blocking one after the other is buffered, and then under way at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from judge import Table, percentile
+from judge_draw import MACHINES, drawn_bytes, placed
+
+from rankwise import _core
+from rankwise.engines.platform import Platform, parse_network
+from rankwise.errors import RankwiseError
+from rankwise.launch.smpi import SimGrid, Simulation, find_simgrid, run_simulation
+from rankwise.progress import meter
+from rankwise.workloads.base import SIMULATED
+from rankwise.workloads.collective import Schedule
+
+# SMPI's name of each algorithm, and ours.
+ALGORITHMS: dict[str, dict[str, dict[str, Any]]] = {
+    "bcast": {
+        "binomial_tree": {"algorithm": "binomial"},
+        "flattree": {"algorithm": "linear"},
+        "NTSL": {"algorithm": "pipeline", "segment_bytes": 8192},
+        "scatter_LR_allgather": {"algorithm": "scatter-ring-allgather"},
+        "scatter_rdb_allgather": {"algorithm": "scatter-doubling-allgather"},
+    },
+    "reduce": {
+        "binomial": {"algorithm": "binomial"},
+        "ompi_basic_linear": {"algorithm": "linear"},
+        "scatter_gather": {"algorithm": "rabenseifner"},
+    },
+    "allreduce": {
+        "rdb": {"algorithm": "recursive-doubling"},
+        "lr": {"algorithm": "ring"},
+        "rab_rdb": {"algorithm": "rabenseifner"},
+    },
+    "allgather": {
+        "NTSLR": {"algorithm": "ring"},
+        "rdb": {"algorithm": "recursive-doubling"},
+        "bruck": {"algorithm": "bruck"},
+        "ompi_neighborexchange": {"algorithm": "neighbor-exchange"},
+    },
+    "alltoall": {
+        "bruck": {"algorithm": "bruck"},
+        "ring": {"algorithm": "pairwise"},
+        "pair": {"algorithm": "pairwise-exchange"},
+        "basic_linear": {"algorithm": "linear"},
+    },
+    "reduce_scatter": {
+        "ompi_ring": {"algorithm": "ring"},
+        "mpich_pair": {"algorithm": "pairwise"},
+        "ompi_basic_recursivehalving": {"algorithm": "recursive-halving"},
+    },
+    "gather": {"ompi_basic_linear": {"algorithm": "linear"}, "ompi_binomial": {"algorithm": "binomial"}},
+    "scatter": {"ompi_basic_linear": {"algorithm": "linear"}, "ompi_binomial": {"algorithm": "binomial-in-order"}},
+    "barrier": {
+        "ompi_bruck": {"algorithm": "dissemination"},
+        "ompi_recursivedoubling": {"algorithm": "recursive-doubling"},
+        "ompi_tree": {"algorithm": "tree"},
+    },
+}
+
+
+_WHOLE: dict[str, Callable[[int], int]] = {"lr": lambda ranks: 4 * ranks, "NTSL": lambda ranks: 8192}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A collective on a layout, for some sizes."""
+
+    collective: str
+    layout: str
+    placement: _core.Placement
+    machine: str
+    sizes: tuple[int, ...]
+
+
+@dataclass
+class Cell:
+    """One collective on one layout of one size: by algorithm, what the model says and what was simulated."""
+
+    question: Question
+    size_bytes: int
+    predicted_s: dict[str, float] = field(default_factory=dict)
+    simulated_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def regret(self) -> float:
+        """What is lost by choosing with the model, against the fastest."""
+        chosen = min(self.predicted_s, key=lambda name: self.predicted_s[name])
+        return self.simulated_s[chosen] / min(self.simulated_s.values()) - 1
+
+
+def drawn(rng: random.Random, layouts: int) -> Iterator[Question]:
+    for _ in range(layouts):
+        each = rng.randint(1, 8)
+        nodes = rng.randint(2, max(2, min(16, 64 // each)))
+        cyclic = rng.random() < 0.5
+        if rng.random() < 0.5:  # powers of two have algorithms of their own
+            each, nodes = 1 << (each.bit_length() - 1), 1 << (nodes.bit_length() - 1)
+        placement, machine = placed(nodes * each, each, cyclic), rng.choice(list(MACHINES))
+        for collective in ALGORITHMS:
+            # Any sizes, a multiple of the ranks, and of the segments of SMPI's pipeline: others it ends by further collectives.
+            multiples = (4, 4, 4 * nodes * each, 8192)
+            sizes = tuple(-(-drawn_bytes(rng, 2**20) // multiple) * multiple for multiple in multiples)
+            if collective == "barrier":
+                sizes = (0,)
+            yield Question(collective, f"{nodes} x {each} {'cyclic' if cyclic else 'blocked'}", placement, machine, sizes)
+
+
+def answered(simgrid: SimGrid, question: Question, folder: Path, eager: bool) -> list[Cell]:
+    """Simulate a question by every algorithm, and ask the model for the same."""
+    placement, machine = question.placement, MACHINES[question.machine]
+    platform = Platform("drawn", parse_network("crossbar", None, placement.nodes), 1, machine)
+    hosts = [platform.host(*placement.location(rank)[:2]) for rank in range(placement.ranks)]
+    cases = ",".join(f"{question.collective}:{size}" for size in question.sizes)
+    cells = [Cell(question, size) for size in question.sizes]
+    for name, ours in ALGORITHMS[question.collective].items():
+        schedules = [Schedule(question.collective, placement.ranks, size, **ours) for size in question.sizes]
+        if schedules[0].core.why_not(placement):
+            continue
+        simulation = Simulation(
+            platform.text(), hosts, ("collective", "--cases", cases, *SIMULATED, "--window-s", "0.01"), buffers_sends=eager,
+            options=(f"--cfg=smpi/{question.collective}:{name}",),
+        )  # fmt: skip
+        log = folder / f"{question.collective}-{name}-{id(question)}.log"
+        try:
+            records = [record for record in run_simulation(simgrid, simulation, log) if record["record"] == "samples"]
+        except RankwiseError:  # SMPI's algorithms check little of what they need
+            print(f"  SMPI's {question.collective} {name} does not end on {question.layout}", flush=True)
+            continue
+        for cell, schedule, record in zip(cells, schedules, records, strict=True):
+            if cell.size_bytes % _WHOLE.get(name, lambda ranks: 1)(placement.ranks):
+                continue  # SMPI carries the rest out by another algorithm
+            if not record["verified"]:
+                print(f"  SMPI's {question.collective} {name} of {cell.size_bytes} B is wrong on {question.layout}", flush=True)
+                continue
+            cell.simulated_s[name] = record["time_s"][0]
+            cell.predicted_s[name] = schedule.judged(placement).cost(1, machine.alone()).time_s
+    return [cell for cell in cells if cell.simulated_s]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--layouts", type=int, default=40)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--eager", action="store_true")
+    parser.add_argument("--worst", type=int, default=12, help="how many of the worst cells are printed")
+    asked = parser.parse_args()
+    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(10**6)
+    print(f"seed {seed}")
+    questions = list(drawn(random.Random(seed), asked.layouts))
+    simgrid, cells = find_simgrid(), []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool, meter("simulating", len(questions)) as bar:
+        for found in pool.map(lambda one: answered(simgrid, one, Path(folder), asked.eager), questions):
+            cells += found
+            bar.advance(1)
+    table = Table()
+    errors: dict[tuple[str, str], list[float]] = defaultdict(list)
+    rows = []
+    for cell in cells:
+        for name, time_s in cell.simulated_s.items():
+            error = cell.predicted_s[name] / time_s - 1
+            errors[cell.question.collective, name].append(error)
+            rows.append((abs(error), error, cell, name))
+    every = [error for some in errors.values() for error in some]
+    table.title(f"predicted against SimGrid's implementations: {len(every)} predictions in {len(cells)} cells, absolute error")
+    table.row("median", percentile(every, 50), 1)
+    table.row("90th percentile", percentile(every, 90), 15)
+    table.row("95th percentile", percentile(every, 95))
+    regrets = [cell.regret for cell in cells if len(cell.simulated_s) > 1]
+    table.title(f"choosing by the model among SimGrid's implementations: {len(regrets)} cells")
+    table.row("regret, mean", 100 * float(np.mean(regrets)), 2)
+    table.row("regret, 95th percentile", percentile(regrets, 95), 10)
+    table.row("regret, worst", percentile(regrets, 100))
+    print(f"\n  {'collective':<16}{'SMPI':<30}{'cells':>6}{'median':>9}{'90th':>9}{'signed':>9}")
+    for (collective, name), some in errors.items():
+        print(f"  {collective:<16}{name:<30}{len(some):>6}{percentile(some, 50):>8.2f}%{percentile(some, 90):>8.2f}%"
+              f"{100 * float(np.median(some)):>+8.2f}%")  # fmt: skip
+    print("\n  the worst")
+    for _, error, cell, name in sorted(rows, key=lambda row: -row[0])[: asked.worst]:
+        print(f"  {100 * error:>+8.1f} % {cell.question.collective} {name}, {cell.question.layout}, {cell.question.machine}, "
+              f"{cell.size_bytes} B: {1e6 * cell.simulated_s[name]:.1f} us simulated")  # fmt: skip
+    return 1 if table.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
