@@ -10,15 +10,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from rankwise import _core
 from rankwise.cache import cache_folder
 from rankwise.collectives.selection import Call, Selection, known_libraries, libraries_of, select
 from rankwise.errors import InputError
-from rankwise.observe.phases import PhasedStep
 from rankwise.records import computed, key, record
 from rankwise.units import format_size, format_time, parse_ints, parse_sizes
 from rankwise.workloads.base import (
@@ -37,6 +34,9 @@ from rankwise.workloads.base import (
 )
 from rankwise.workloads.exchange import DEFAULT_RANKS
 from rankwise.workloads.replayed import ReplayedCase
+
+if TYPE_CHECKING:
+    from rankwise.observe.phases import PhasedStep
 
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter",
          "barrier", "scan")  # fmt: skip
@@ -80,6 +80,10 @@ class Schedule:
 
     def step(self, placement: _core.Placement) -> PhasedStep:
         """Return its messages as a step, round by round, as the kernel ``replay`` carries it out. Raises ValueError."""
+        import numpy as np
+
+        from rankwise.observe.phases import PhasedStep
+
         messages = np.array(self.core.messages(placement), np.int64).reshape(-1, 4)
         rounds = int(messages[-1, 0]) + 1 if len(messages) else 1
         phase, source, dest = (messages[:, i].astype(np.int32) for i in range(3))
@@ -200,6 +204,8 @@ class CollectiveCase(Case):
         return ["--cases", joined(items)]
 
     def as_simulated(self) -> Case:
+        import numpy as np
+
         places = self.nodes_of_ranks or tuple(range(self.ranks))
         step = self.schedule.step(_core.Placement.on_nodes(np.array(places, np.int32)))
         return CollectiveReplay(self.collective, self.number, step)
@@ -321,6 +327,8 @@ class CollectiveWorkload(Workload):
 
     def _candidates(self, o: CollectiveOptions, call: Call) -> list[CollectiveCase]:
         """Return what is compared: the named algorithms, or all that the ranks allow. Raises InputError."""
+        import numpy as np
+
         known = sorted({one.id for one in _core.collective_algorithms() if one.collective == call.kind.removesuffix("_block")})
         named = [] if o.algorithm in ("", "all") else o.algorithm.split(",")
         for name in named:
