@@ -171,6 +171,11 @@ def format_number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}" if value == 0 or abs(value) >= 1e-4 else f"{value:.7f}"
 
 
+def format_share(share: float) -> str:
+    """Write a share: ``37 %``; ``0.4 %`` where it is small, but not 0."""
+    return f"{100 * share:.1f} %" if 0 < share < 0.00995 else f"{100 * share:.0f} %"
+
+
 def format_percent(fraction: float) -> str:
     """Write a signed relative difference: ``+3.1 %``."""
     return f"{100 * fraction:+.1f} %"

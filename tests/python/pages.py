@@ -1,7 +1,8 @@
 """Pages of the documentation as the tests read them: their blocks of code, by language, and what is said of them.
 
-The first line of a block may say, as a comment of its language, ``not run: WHY`` (nothing is done with it, and it is counted),
-``file: NAME`` (it is written to that file, where later commands find it) or ``from: PATH`` (it stands in that file of ours).
+A comment of HTML before a block, which readers do not see, may say ``not run: WHY`` (nothing is done with it, and it is
+counted), ``file: NAME`` (it is written to that file, where later commands find it) or ``from: PATH`` (it stands in that file of
+ours).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("**/*.md"))]
-_MARK = re.compile(r"^(?:#|//|/\*|!) ?(not run|file|from): (.+?)(?: ?\*/)?$")
+_MARK = re.compile(r"<!-- (not run|file|from): (.+?) -->")
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,11 @@ class Block:
     line: int
     language: str
     text: str
+    before: str = ""  # the comment before it
 
     def said(self, what: str) -> str | None:
-        """Return what the first line says of ``not run``, ``file`` or ``from``."""
-        mark = _MARK.match(self.text.partition("\n")[0].strip())
+        """Return what the comment before it says of ``not run``, ``file`` or ``from``."""
+        mark = _MARK.fullmatch(self.before.strip())
         return mark[2] if mark and mark[1] == what else None
 
     @property
@@ -44,10 +46,11 @@ class Block:
 
 def blocks(page: str, *languages: str) -> list[Block]:
     """Return the blocks of a page, or those of the languages named; directives of the site are none."""
-    found = []
+    found, before = [], ""
     for token in MarkdownIt("commonmark").parse((ROOT / page).read_text(encoding="utf-8")):
+        last, before = before, token.content if token.type == "html_block" else ""
         if token.type not in ("fence", "code_block") or token.info.startswith("{"):
             continue
         if not languages or token.info in languages:
-            found.append(Block(page, token.map[0] + 1 if token.map else 0, token.info.strip(), token.content))
+            found.append(Block(page, token.map[0] + 1 if token.map else 0, token.info.strip(), token.content, last))
     return found

@@ -26,7 +26,7 @@ from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic, u
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
 from rankwise.records import Record, computed, key, record
-from rankwise.units import format_time, format_volume
+from rankwise.units import format_share, format_time, format_volume
 from rankwise.workloads.base import Program
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ class Advice(Record):
             return f"No advice yet: {self.evidence.crowded}, so they mostly waited for a core."
         if best.kind == PLACEMENT and (self.poor or best.gain_s is None):
             saving = savings(self.mappings)[0]
-            return f"{best.what}: {-saving.change:.0%} fewer bytes {saving.where}." + (
+            return f"{best.what}: {format_share(-saving.change)} fewer bytes {saving.where}." + (
                 " The profile is too poor to predict seconds." if self.poor else ""
             )
         return best.what + (
@@ -427,13 +427,13 @@ def _placement(evidence: Evidence, question: Question, mappings: Mappings) -> Fi
             return "no placement that was found sends fewer bytes between nodes"
         room = f"{format_volume(now.j_sum - best.j_sum)} of {format_volume(now.j_sum)} fewer between nodes"
         least = (
-            f"less than {LEAST_GAIN:.0%}{'' if gain is None else f' of a {evidence.per}'}"
+            f"less than {format_share(LEAST_GAIN)}{'' if gain is None else f' of a {evidence.per}'}"
             if little
             else "no more than the prediction's error"
         )
         return f"another placement gains {least} ({room})"
     told = [
-        f"{format_volume(one.now)} a {evidence.per} are sent {one.where}, then {format_volume(one.then)} ({one.change:+.0%})"
+        f"{format_volume(one.now)} a {evidence.per} {one.where}, then {format_volume(one.then)} ({100 * one.change:+.0f} %)"
         for one in differences(mappings)
     ]
     if now.j_max != best.j_max or not told:
@@ -470,7 +470,7 @@ def _waiting(evidence: Evidence) -> Finding | str:
         return ""
     waiting = shares.share(shares.waiting_s)
     if waiting < _LEAST_WAITING or evidence.waits is None:
-        return f"wait for late senders and receivers: {waiting:.1%} of a {evidence.per}"
+        return f"wait for late senders and receivers: {format_share(waiting)} of a {evidence.per}"
     mean_s, ranks = float(shares.waiting_s.mean()), len(shares.total_s)
     usual = float(np.sort(shares.computing_s)[(ranks - 1) // 2])  # some rank's own
     # A rank that computes no longer than others is late because of its messages.
@@ -481,8 +481,8 @@ def _waiting(evidence: Evidence) -> Finding | str:
     ]
     if not late:
         return (
-            f"wait for late senders and receivers: {waiting:.0%} of a {evidence.per}, a quarter of which no rank that computes "
-            "longer causes"
+            f"wait for late senders and receivers: {format_share(waiting)} of a {evidence.per}, "
+            "a quarter of which no rank that computes longer causes"
         )
     names = " and ".join(f"rank {rank}" for rank, _ in late[:3])
     caused = sum(seconds for _, seconds in late[:3]) / max(float(evidence.waits.blamed_s.sum()), 1e-30)
@@ -491,7 +491,7 @@ def _waiting(evidence: Evidence) -> Finding | str:
     node = int(record.node_of_rank[late[0][0]])
     compute = "it computes" if len(late) == 1 else "they compute"
     other = f"the {'other' if ranks == 2 else 'median'} rank {format_time(usual)}"
-    why = f"{compute} {own} a {evidence.per}, {other}; that causes {caused:.0%} of the wait time"
+    why = f"{compute} {own} a {evidence.per}, {other}; that causes {format_share(caused)} of the wait time"
     if node >= 0:
         why += f" (on {record.hosts[node]}: a larger share of the work, or a slow core)"
     gain = mean_s * caused
@@ -528,7 +528,7 @@ def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list
         time_s = sum(step.time_s for step in steps)
         gain = _gain(evidence, 1, now, time_s)
         if gain[0] < LEAST_GAIN * evidence.time_s:
-            verdict = "slower" if gain[0] <= 0 else f"less than {LEAST_GAIN:.0%} of a {evidence.per}"
+            verdict = "slower" if gain[0] <= 0 else f"less than {format_share(LEAST_GAIN)} of a {evidence.per}"
             found.append(
                 f"{way.what[0].lower()}{way.what[1:]}: {verdict} ({format_time(time_s)} against {format_time(now.time_s)})"
             )

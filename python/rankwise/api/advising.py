@@ -17,7 +17,7 @@ from rankwise.errors import InputError
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
 from rankwise.records import key, record
-from rankwise.units import format_count, format_number, format_percent, format_time, format_volume
+from rankwise.units import format_count, format_number, format_percent, format_share, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
@@ -159,7 +159,7 @@ def _shares(evidence: Evidence) -> Iterator[Block]:
     shares = evidence.shares
     if evidence.crowded is not None or not shares.total_s.sum() > 0:
         return
-    of_run = f"; {evidence.steps.kinds[0].share:.0%} of {evidence.steps.of} in such steps" if evidence.steps else ""
+    of_run = f"; {format_share(evidence.steps.kinds[0].share)} of {evidence.steps.of} in such steps" if evidence.steps else ""
     parts = [("compute (outside MPI)", shares.computing_s)]
     if shares.split:
         parts += [("transfer and other MPI", shares.moving_s), ("wait (late sender/receiver)", shares.waiting_s)]
@@ -167,7 +167,7 @@ def _shares(evidence: Evidence) -> Iterator[Block]:
         parts += [("MPI", shares.moving_s)]
     yield Sentence(f"A {evidence.per} of {format_time(evidence.time_s)}, mean over ranks{of_run}")
     bars = [(name, shares.share(part)) for name, part in parts]
-    yield Lines([f"   {name:27}  {share:4.0%}  {'█' * round(_BAR * share)}"[:80].rstrip() for name, share in bars])
+    yield Lines([f"   {name:27}  {format_share(share):>5}  {'█' * round(_BAR * share)}"[:80].rstrip() for name, share in bars])
 
 
 def _placement_words(advice: Advice) -> str:
@@ -309,7 +309,9 @@ def _nothing_to_try(mappings: Mappings, same: bool) -> str | None:
     if same:
         from rankwise.mapping.mapper import LEAST_GAIN
 
-        return f"Nothing to try: no placement was found that is at least {LEAST_GAIN:.0%} better than the present one."
+        return (
+            f"Nothing to try: no placement was found that is at least {format_share(LEAST_GAIN)} better than the present one."
+        )
     return None
 
 

@@ -9,7 +9,7 @@ from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.mapping import Mappings, MapResult, alike, best_of, hardly_better, quicker
 from rankwise.mapping.levels import Above, between
 from rankwise.mapping.mapper import LEAST_GAIN, StepTime
-from rankwise.units import format_bandwidth, format_count, format_percent, format_span, format_time, format_volume
+from rankwise.units import format_bandwidth, format_count, format_percent, format_share, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.mapping.dims import GridChoice, GridChoices
@@ -122,7 +122,8 @@ def traffic_words(traffic: Traffic, mappings: Mappings, results: list[MapResult]
     if best is start or alike(best, start):
         return f"Nothing to gain: no other placement here is better than {start.algorithm}."
     if hardly_better(best, start):
-        return f"Nothing to gain: {best.algorithm}, the best here, is less than {LEAST_GAIN:.0%} better than {start.algorithm}."
+        least = format_share(LEAST_GAIN)
+        return f"Nothing to gain: {best.algorithm}, the best here, is less than {least} better than {start.algorithm}."
     where, then, now = "between nodes", best.j_sum, start.j_sum
     if then > (1 - LEAST_GAIN) * now and best.j_max <= (1 - LEAST_GAIN) * start.j_max:
         where, then, now = "out of the busiest node", best.j_max, start.j_max

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from rankwise.api.results import Plot, Result
-from rankwise.blocks import Block, Lines
+from rankwise.api.results import Plot, Result, sentence
+from rankwise.blocks import BUT, YES, Block, Lines, Listing, Next, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.records import computed, record
-from rankwise.units import format_count, format_size, format_span, format_time, format_volume
+from rankwise.units import format_count, format_share, format_size, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence, Shares
@@ -91,7 +91,7 @@ class Observation(Result):
         return list(pairs(self.evidence.record))
 
     def blocks(self) -> Iterator[Block]:
-        yield Lines(_lines(self.evidence, self.path))
+        yield from _blocks(self.evidence, self.path)
 
     @property
     def conclusion(self) -> str:
@@ -168,54 +168,95 @@ def headline(record: Record) -> str:
     share, hosts = mpi_share(record), len(record.hosts)
     where = f" on {hosts} hosts" if hosts > 1 else ""
     words = f"{format_count(record.ranks, 'rank')}{where}, {format_time(record.header.get('seconds', 0.0))}"
-    return words + (f", {share:.0%} of it in MPI" if share is not None else "")
+    return words + (f", {format_share(share)} of it in MPI" if share is not None else "")
 
 
-def _lines(evidence: Evidence, file: Path) -> list[str]:
+_MOST_IN_MATRIX = 12  # ranks whose matrix a screen has room for; --plot draws any
+
+
+def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
+    """Yield where the time of the run went, what was recorded, and who sends to whom."""
+    from rankwise.observe.summary import call_table, matrix_lines, mpi_share
+
+    record, share = evidence.record, mpi_share(evidence.record)
+    calls = [line for line in call_table(record) if line["seconds"] > 0]
+    crowded = f" {sentence(evidence.crowded)}" if evidence.crowded is not None else ""
+    seconds = format_time(record.header.get("seconds", 0.0))
+    if share is None:
+        answer = f"The run took {seconds}; how much of it is in MPI is unknown."
+    else:
+        mostly = f", mostly {calls[0]['call']}" if calls else ""
+        answer = f"{format_share(share)} of the run of {seconds} in MPI{mostly}."
+    yield Sentence(answer + crowded, mark=BUT if crowded else YES)
+    whole = "complete" if record.header.get("complete", True) else "partial"
+    ranks, hosts = format_count(record.ranks, "rank"), format_count(len(record.hosts), "host")
+    yield Sentence(f"Record: {whole}, {ranks} on {hosts} ({file}).")
+    yield Listing([
+        *([("Pattern", evidence.pattern.words)] if len(record.peer) else []), *_step(evidence), *_in_mpi(record, calls),
+        *_messages(evidence), *_calls(record),
+    ])  # fmt: skip
+    matrix = matrix_lines(record) if record.ranks <= _MOST_IN_MATRIX else []
+    if matrix:
+        yield Sentence("Bytes from row to column: @ the most of any pair, each shade a third of the one above")
+        yield Lines(matrix)
+    yield from labelled("note", evidence.notes)
+    picture = [(f"rankwise observe show {file} --plot matrix.html", "who sends to whom")] if not matrix else []
+    yield Next([(f"rankwise advise {file}", "what to change"), *(picture if len(record.peer) else [])])
+
+
+def _step(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield the step that repeats, and where its time goes."""
+    shares = evidence.shares
+    if evidence.steps is not None:
+        yield "Step", evidence.steps.words
+        if evidence.crowded is None and shares.split:
+            compute, moving, waiting = (
+                format_share(shares.share(part)) for part in (shares.computing_s, shares.moving_s, shares.waiting_s)
+            )
+            yield "", f"{compute} compute, {moving} transfer and other MPI, {waiting} wait (late sender/receiver)"
+
+
+def _in_mpi(record: Record, calls: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the calls and call sites that take the time in MPI."""
+    total = sum(line["seconds"] for line in calls)
+    most = [line for line in calls[:5] if line["seconds"] >= 0.01 * total]
+    if most:
+        yield "In MPI", ", ".join(f"{line['call']} {format_share(line['seconds'] / total)}" for line in most)
+        yield from (("", line) for line in _call_sites().site_lines(record.header, total, most=3))
+
+
+def _messages(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield how many messages there are, and of which sizes."""
     import numpy as np
 
-    from rankwise.observe.summary import bytes_between_hosts, call_table, matrix_lines, mpi_share
+    from rankwise.observe.summary import bytes_between_hosts
 
-    record, shares = evidence.record, evidence.shares
-    lines = [f"{file}: {headline(record)}"]
-    lines += [f"  {note}" for note in evidence.notes]
-    if len(record.peer):
-        lines.append(f"Pattern   {evidence.pattern.words}")
-    if evidence.steps is not None:
-        waiting = f"; waiting for late partners {shares.share(shares.waiting_s):.0%} of a step" if shares.split else ""
-        lines.append(f"Step      {evidence.steps.words}{waiting}")
-    table = [line for line in call_table(record) if line["seconds"] > 0]
-    total = sum(line["seconds"] for line in table)
-    if total > 0:
-        most = [line for line in table[:5] if line["seconds"] >= 0.01 * total]
-        lines.append("In MPI    " + ", ".join(f"{line['call']} {line['seconds'] / total:.0%}" for line in most))
-        lines += [f"          {line}" for line in _call_sites().site_lines(record.header, total, most=5)]
+    record = evidence.record
     if len(record.peer):
         degrees = np.diff(record.pointer).tolist()
         all_bytes, messages = int((record.bytes + record.pulled).sum()), int(record.messages.sum())
-        across = f", {format_volume(bytes_between_hosts(record))} of it between hosts" if len(record.hosts) > 1 else ""
+        across = f", {format_volume(bytes_between_hosts(record))} between hosts" if len(record.hosts) > 1 else ""
         others = f"{format_span(degrees)} other{'s' * (max(degrees) != 1)}"
-        lines.append(
-            f"Messages  {messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {others}, "
-            f"{format_count(len(record.peer), 'pair')}"
-        )
+        pairs = format_count(len(record.peer), "communicating pair")
+        yield "Messages", f"{messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {others}, {pairs}"
     if evidence.sizes.classes:
-        lines.append(f"Sizes     {evidence.sizes.words}")
+        yield "Sizes", evidence.sizes.words
+
+
+def _calls(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield the collective calls, counted a rank, and the process grids that the program made."""
     collectives = sorted(record.header.get("collectives", []), key=lambda line: -line["calls"])
+    words = []
     for line in collectives[:6]:
-        on = "" if line["comm"] == 0 else f" on communicator {line['comm']}"
-        root = "" if line["root"] is None else f" from or to {line['root']}"
-        lines.append(
-            f"          {line['call']} {format_size(line['bytes'])}{root}{on}: {line['calls']} calls of {line['ranks']} ranks"
-        )
-    if len(collectives) > 6:
-        lines.append(f"          and {len(collectives) - 6} more kinds (--json)")
+        of = "" if line["comm"] == 0 else f", communicator {line['comm']}"
+        root = "" if line["root"] is None else f", root {line['root']}"
+        words.append(f"{line['call']} {line['calls'] / max(line['ranks'], 1):g}x, {format_size(line['bytes'])}{root}{of}")
+    if words:
+        more = f"; {len(collectives) - 6} more kinds (--json)" if len(collectives) > 6 else ""
+        yield "Calls", f"{'; '.join(words)}{more} (counts a rank)"
     for cart in record.header.get("carts", []):
-        dims = "x".join(map(str, cart["dims"]))
-        lines.append(f"Grid      MPI_Cart_create {dims}, periodic {cart['periodic']}, reorder {cart['reorder']}")
-    matrix = matrix_lines(record)
-    if matrix:
-        lines += ["Bytes     rows send, columns receive; @ the heaviest pair, each shade a third of the one above", *matrix]
-    if mpi_share(record) is None:
-        lines.append("The time in MPI is not known")
-    return lines
+        around = [str(axis + 1) for axis, wraps in enumerate(cart["periodic"]) if wraps]
+        all_around = len(around) == len(cart["dims"])
+        ends = "periodic" if all_around else f"periodic along axis {', '.join(around)}" if around else "not periodic"
+        reorder = "reordering allowed" if cart["reorder"] else "no reordering"
+        yield "Grid", f"MPI_Cart_create {'x'.join(map(str, cart['dims']))}, {ends}, {reorder}"

@@ -13,7 +13,7 @@ from rankwise.observe.summary import crowded_host
 from rankwise.observe.waits import waits_of_calls
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
-from rankwise.units import format_size
+from rankwise.units import format_share, format_size
 
 Array: TypeAlias = NDArray[Any]
 _LEAST_SEEN = 3  # sends that waited, for a size to be sent by rendezvous
@@ -57,9 +57,9 @@ class MessageSizes(JsonRecord):
         total = sum(one.messages for one in self.classes)
         most = sorted((one for one in self.classes if one.messages >= 0.005 * total), key=lambda one: -one.messages)
         shown = sorted(most[:_MOST_SHOWN], key=lambda one: one.least_bytes)
-        words = [f"{one.words} {one.messages / total:.0%}" for one in shown]
+        words = [f"{one.words} {format_share(one.messages / total)}" for one in shown]
         if (rest := total - sum(one.messages for one in shown)) > 0:
-            words.append(f"others {max(0.01, rest / total):.0%}")
+            words.append(f"others {format_share(max(0.01, rest / total))}")
         return "; ".join([", ".join(words), *([self.protocol] if self.protocol else [])])
 
     @property

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rankwise.observe.needs import MOST_SECONDS, Needs, idle_before
 from rankwise.observe.record import COMPLETION, TIME_ONLY
 from rankwise.records import Record, computed, key, record
-from rankwise.units import format_count, format_time
+from rankwise.units import format_count, format_share, format_time
 
 Array = NDArray[Any]
 Span = tuple[float, float]  # seconds since the program's beginning
@@ -384,20 +384,26 @@ class Steps(Record):
 
     @property
     def words(self) -> str:
-        """The step in a line: ``36 calls, 12.3 ms (11.9 ms to 14 ms, 99 steps), 92% of the run; before the first ...``."""
+        """The step: ``36 MPI calls a rank, median 12.3 ms, range 11.9 ms to 14 ms (99 steps), 92 % of the run; ...``."""
         low, middle, high = (format_time(float(f(self.durations_s))) for f in (np.min, np.median, np.max))
         first, *others = self.kinds
         count = format_count(first.steps, "step")
-        words = [f"{first.calls} calls, {middle} ({low} to {high}, {count}), {first.share:.0%} of {self.of}"]
+        mean_s, median_s = float(np.mean(self.durations_s)), float(np.median(self.durations_s))
+        mean = f", mean {format_time(mean_s)}" if mean_s >= 2 * median_s else ""
+        span = f", range {low} to {high}" if low != high else ""
+        words = [
+            f"{first.calls} MPI calls a rank, median {middle}{mean}{span} ({count}), {format_share(first.share)} of {self.of}"
+        ]
         told = [one for one in others[:_MOST_KINDS] if one.share >= _TOLD]
         words += [
-            f"{one.calls} calls, {format_time(one.time_s)} ({format_count(one.steps, 'step')}), {one.share:.0%}" for one in told
+            f"{one.calls} calls, {format_time(one.time_s)} ({format_count(one.steps, 'step')}), {format_share(one.share)}"
+            for one in told
         ]
         if rest := [one for one in others if one not in told]:
-            words.append(f"{format_count(len(rest), 'other kind')}, {sum(one.share for one in rest):.0%}")
+            words.append(f"{format_count(len(rest), 'other kind')}, {format_share(sum(one.share for one in rest))}")
         whole_s = self.durations_s.sum() / first.share
         ends = (("before the first", self.before_s), ("after the last", self.after_s))
-        words += [f"{where} {format_time(s)} ({s / whole_s:.0%})" for where, s in ends if s >= _TOLD * whole_s]
+        words += [f"{where} {format_time(s)} ({format_share(s / whole_s)})" for where, s in ends if s >= _TOLD * whole_s]
         words += [f"a longer one every {self.levels.super_step} calls"] if self.levels.super_step else []
         return "; ".join(words)
 

@@ -15,7 +15,7 @@ from rankwise.report.document import Badge, Change, Document, Figure, Next, Sect
 from rankwise.report.pairs import matrix_picture
 from rankwise.report.program import headroom_picture, path_words, step_picture, timeline_picture, timeline_title
 from rankwise.report.words import quality_badge
-from rankwise.units import format_count, format_span, format_time, format_volume
+from rankwise.units import format_count, format_share, format_span, format_time, format_volume
 
 
 def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> str:
@@ -85,7 +85,7 @@ def _sizes_section(evidence: Evidence) -> Section:
     columns: list[Column[SizeClass]] = [
         Column("size", "words"),
         Column("messages", "messages"),
-        Column("share", lambda one: f"{one.messages / total:.1%}"),
+        Column("share", lambda one: f"{format_share(one.messages / total)}"),
     ]
     protocol = sizes.protocol or "No send was seen to end, or to wait, before its receive was posted"
     note = f"{protocol[0].upper()}{protocol[1:]}."
@@ -165,8 +165,8 @@ def _origin(evidence: Evidence) -> str:
 def _answer(advice: Advice) -> list[str]:
     evidence, shares = advice.evidence, advice.evidence.shares
     in_mpi = 1 - shares.share(shares.computing_s)
-    waiting = f", {shares.share(shares.waiting_s):.0%} of all is waiting for late partners" if shares.split else ""
-    words = [f"Why: {in_mpi:.0%} of each {evidence.per} of {format_time(evidence.time_s)} is communication{waiting}."]
+    waiting = f", {format_share(shares.share(shares.waiting_s))} of all is waiting for late partners" if shares.split else ""
+    words = [f"Why: {format_share(in_mpi)} of each {evidence.per} of {format_time(evidence.time_s)} is communication{waiting}."]
     if advice.findings:
         words.append(f"{advice.findings[0].why[0].upper()}{advice.findings[0].why[1:]}.")
     return words

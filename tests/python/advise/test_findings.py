@@ -34,7 +34,7 @@ def test_a_ring_dealt_out_cyclically_is_placed_by_a_file() -> None:
     first = advice.findings[0]
     # All 16 messages of a step cross; of pairs of neighbours on a node, 8.
     assert (advice.headroom.now_bytes, advice.headroom.best_bytes) == (16 * SIZE, 8 * SIZE)
-    assert first.kind == PLACEMENT and "1.6 MB" in first.why and "-50%" in first.why
+    assert first.kind == PLACEMENT and "1.6 MB" in first.why and "-50 %" in first.why
     assert (advice.headroom.floor_bytes, advice.headroom.floor_by) == (8 * SIZE, "partners")
     # A card of 1e8 bytes/s passes 400 kB of a node in 4 ms, then 200 kB; no more is gained than the time spent at moving.
     assert advice.headroom.now_s == pytest.approx(4e-3, rel=0.05) and advice.headroom.best_s == pytest.approx(2e-3, rel=0.05)
@@ -161,7 +161,7 @@ def test_exchanges_with_work_or_a_collective_between_them_stay_apart() -> None:
 
 def test_without_a_profile_bytes_are_told_and_seconds_asked_for() -> None:
     advice = advice_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)]), on=None)
-    assert advice.headline == "Place the ranks by a rank file: 50% fewer bytes between nodes."
+    assert advice.headline == "Place the ranks by a rank file: 50 % fewer bytes between nodes."
     assert advice.findings[0].gain_s is None and not advice.notes
     record = advice.to_dict()
     assert {"what", "why", "gain_s", "gain_lo_s", "gain_hi_s", "command"} <= set(record["findings"][0])
@@ -173,9 +173,9 @@ def test_a_gain_between_switches_alone_is_told_as_one() -> None:
     above = (Above("switch", (0, 1, 0, 1), 5),)  # neighbours in the ring of nodes are never below one switch
     question = Question((2, 2, 2, 2), HOSTS[:4], search=Search(above=above))
     advice = advise(evidence_of(record, "app.comm"), question)
-    assert advice.headline == "Place the ranks by a rank file: 50% fewer bytes between switches."
-    assert advice.findings[0].why.startswith("800 kB a step are sent between switches, then 400 kB (-50%)")
-    assert "-0%" not in advice.findings[0].why and "between nodes" not in advice.findings[0].why
+    assert advice.headline == "Place the ranks by a rank file: 50 % fewer bytes between switches."
+    assert advice.findings[0].why.startswith("800 kB a step between switches, then 400 kB (-50 %)")
+    assert "-0 %" not in advice.findings[0].why and "between nodes" not in advice.findings[0].why
     assert "sends 50 % fewer bytes between switches" in advice_page.render(advice, HOSTS[:4], None)
 
 
@@ -204,7 +204,7 @@ def test_what_leaves_the_busiest_node_is_told_where_nothing_else_is_less() -> No
         for program in programs:
             program += [("waitall",), ("compute", 1000), ("allreduce", 8)]
     advice = advice_of(record_of(programs, [0, 2, 0, 2, 1, 1]), None, (2, 2, 2))
-    assert advice.headline == "Place the ranks by a rank file: 50% fewer bytes out of the busiest node."
+    assert advice.headline == "Place the ranks by a rank file: 50 % fewer bytes out of the busiest node."
     assert advice.findings[0].why == "the busiest node sends 2 kB, then 1 kB"
     words = traffic_words(advice.evidence.traffic, advice.mappings, list(advice.mappings.results), start_of(advice.mappings))
     assert ": 1 kB out of the busiest node instead of 2 kB as observed (-50.0 %)" in words
@@ -227,7 +227,7 @@ def test_a_profile_without_links_between_nodes_is_answered_in_bytes() -> None:
     record = record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)])
     alone = replace(PROFILE, links={"same-socket": link(1e-6, 1e-10)})
     advice = advice_of(record, alone)
-    assert advice.headline == "Place the ranks by a rank file: 50% fewer bytes between nodes."
+    assert advice.headline == "Place the ranks by a rank file: 50 % fewer bytes between nodes."
     assert any("seconds are not predicted: the profile has no link class other-node" in note for note in advice.notes)
 
 

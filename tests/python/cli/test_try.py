@@ -37,7 +37,7 @@ def _record(nodes: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "why"), [([0] * 4, "on one node"), ([0, 0, 1, 1], "no placement was found that is at least 1% better")]
+    ("nodes", "why"), [([0] * 4, "on one node"), ([0, 0, 1, 1], "no placement was found that is at least 1 % better")]
 )
 def test_nothing_to_try_is_an_answer(rankwise: Rankwise, nodes: list[int], why: str) -> None:
     _record(nodes)

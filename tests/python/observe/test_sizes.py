@@ -39,7 +39,7 @@ def test_protocols_are_told_by_late_receivers() -> None:
     assert [one.words for one in sizes.classes] == [
         "0 B", "1 B", "64 to 128 B", "512 B to 1 KiB", "4 to 8 KiB", "8 to 16 KiB", "1024 MiB and more",
     ]  # fmt: skip
-    assert sizes.words.startswith("0 B 13%, 512 B to 1 KiB 35%, 4 to 8 KiB 17%, 8 to 16 KiB 17%, others 17%; ")
+    assert sizes.words.startswith("0 B 13 %, 512 B to 1 KiB 35 %, 4 to 8 KiB 17 %, 8 to 16 KiB 17 %, others 17 %; ")
     assert sizes.words.endswith("; eager up to 1000 B, rendezvous from 8000 B on")
     crowded = replace(record_of({7: 1}), header={"cores_of_host": [0.5]})
     assert message_sizes(crowded, events).rendezvous_bytes is None
@@ -48,7 +48,7 @@ def test_protocols_are_told_by_late_receivers() -> None:
 def test_nothing_is_told_where_receives_are_posted_first() -> None:
     events = simulate([[("irecv", 1, 0)] * 4 + [("waitall",)], [("compute", 9000), *([("send", 0, 0, 100)] * 4)]])
     sizes = message_sizes(record_of({7: 4}), events)
-    assert sizes.words == "64 to 128 B 100%"
+    assert sizes.words == "64 to 128 B 100 %"
     assert (sizes.eager_bytes, sizes.rendezvous_bytes, sizes.protocol) == (None, None, "")
 
 

@@ -295,8 +295,8 @@ def test_steps_of_the_whole_run_are_told_by_kind_with_their_share() -> None:
     assert sum(kind.share for kind in steps.kinds) == pytest.approx(0.5, abs=0.02)
     assert steps.before_s == pytest.approx(18e-3, rel=0.01) and steps.after_s < 1e-3
     assert (
-        "54 steps), 45% of the run; 9 calls, 3" in steps.words
-        and "(5 steps), 4%; before the first 18.0 ms (50%)" in steps.words
+        "54 steps), 45 % of the run; 9 calls, 3" in steps.words
+        and "(5 steps), 4 %; before the first 18.0 ms (50 %)" in steps.words
     )
     half = common_steps(events, (18e-3, 27e-3))
     assert half is not None and 25 <= sum(kind.steps for kind in half.kinds) <= 30
