@@ -53,6 +53,8 @@ struct collected {
 };
 
 void event_of_time(const struct site* site, const struct span* span);
+// One-sided: target is the rank whose window is written or read.
+void event_of_access(const struct site* site, const struct span* span, int target, int64_t bytes);
 // request: address of the request that the call made, or 0.
 void event_of_send(const struct site* site, const struct span* span, int kind, struct message message, word request);
 void event_of_receive(const struct site* site, const struct span* span, word comm, const void* status, uint32_t serial);

@@ -236,32 +236,41 @@ HANDLER collective_init(const struct site s, word* a) {
   return span.result;
 }
 
+// Calls what reads or writes another rank's window.
+HANDLER accessed(const struct site s, word* a, int32_t target, uint64_t bytes) {
+  struct span span = timed(s, a);
+  if (span.seen) event_of_access(&s, &span, target, (int64_t)bytes);
+  return span.result;
+}
+
 HANDLER put(const struct site s, word* a) {
   uint64_t bytes = (uint64_t)(count_of(a[1], s.big) * size_of_type(handle_of(a[2])));
-  count_message(find_hit(handle_of(a[s.extra]), (int32_t)a[3], 1)->edge, bytes);
-  return plain(s, a);
+  struct hit* hit = find_hit(handle_of(a[s.extra]), (int32_t)a[3], 1);
+  count_message(hit->edge, bytes);
+  return accessed(s, a, hit->world, bytes);
 }
 
 HANDLER get(const struct site s, word* a) {
   uint64_t bytes = (uint64_t)(count_of(a[1], s.big) * size_of_type(handle_of(a[2])));
-  find_hit(handle_of(a[7]), (int32_t)a[3], 1)->edge->pulled += bytes;
-  return plain(s, a);
+  struct hit* hit = find_hit(handle_of(a[7]), (int32_t)a[3], 1);
+  hit->edge->pulled += bytes;
+  return accessed(s, a, hit->world, bytes);
 }
 
 HANDLER get_accumulate(const struct site s, word* a) {
-  struct edge* edge = find_hit(handle_of(a[11]), (int32_t)a[6], 1)->edge;
+  struct hit* hit = find_hit(handle_of(a[11]), (int32_t)a[6], 1);
   uint64_t bytes = (uint64_t)(count_of(a[1], s.big) * size_of_type(handle_of(a[2])));
-  if (bytes) count_message(edge, bytes);
-  edge->pulled += (uint64_t)(count_of(a[4], s.big) * size_of_type(handle_of(a[5])));
-  return plain(s, a);
+  if (bytes) count_message(hit->edge, bytes);
+  hit->edge->pulled += (uint64_t)(count_of(a[4], s.big) * size_of_type(handle_of(a[5])));
+  return accessed(s, a, hit->world, bytes);
 }
 
 HANDLER fetch(const struct site s, word* a) {
-  struct edge* edge = find_hit(handle_of(a[6]), (int32_t)a[s.extra + 1], 1)->edge;
+  struct hit* hit = find_hit(handle_of(a[6]), (int32_t)a[s.extra + 1], 1);
   uint64_t bytes = (uint64_t)size_of_type(handle_of(a[s.extra]));
-  count_message(edge, s.call == CALL_Compare_and_swap ? 2 * bytes : bytes);
-  edge->pulled += bytes;
-  return plain(s, a);
+  count_message(hit->edge, s.call == CALL_Compare_and_swap ? 2 * bytes : bytes);
+  hit->edge->pulled += bytes;
+  return accessed(s, a, hit->world, bytes);
 }
 
 // Handles that are used again are forgotten before another call can get them.

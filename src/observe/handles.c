@@ -176,8 +176,10 @@ struct hit* find_hit(word handle, int peer, int is_window) {
   struct hit* hit = &hits[((uint32_t)(handle >> 4) ^ (uint32_t)handle ^ (uint32_t)peer * 5) % HITS];
   if (hit->comm == handle && hit->peer == peer && hit->edge) return hit;
   struct comm* comm = comm_of(handle, is_window);
-  int world = peer == mpi.proc_null || peer >= comm->size ? -1 : world_rank(comm, peer);
-  *hit = (struct hit){handle, peer, world, edge_of(world), is_window ? -1 : number_of(comm)};
+  int is_rank = peer >= 0 && peer != mpi.proc_null && peer < comm->size;
+  int world = is_rank ? world_rank(comm, peer) : -1;
+  struct edge* edge = is_rank && world < 0 ? edge_beyond() : edge_of(world);
+  *hit = (struct hit){handle, peer, world, edge, is_window ? -1 : number_of(comm)};
   return hit;
 }
 

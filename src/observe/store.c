@@ -194,6 +194,11 @@ struct edge* edge_of(int world) {
   return &edges[me->edges++];
 }
 
+struct edge* edge_beyond(void) {
+  if (!me || !grow(&edges_end, EDGES_AT + sizeof(struct edge))) return &sink;
+  return (struct edge*)(void*)(region + EDGES_AT);
+}
+
 void count_collective(int call, int comm, int root, uint64_t bytes) {
   struct collective* table = (struct collective*)(void*)(region + COLLECTIVES_AT);
   if (me->collectives > MAX_COLLECTIVES * 3 / 4 && bytes) {

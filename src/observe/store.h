@@ -136,6 +136,8 @@ void store_close(uint32_t state);
 
 // The edge to a world rank, made at first use.
 struct edge* edge_of(int world);
+// All that goes to ranks of other worlds, such as those that the program spawned.
+struct edge* edge_beyond(void);
 
 void count_collective(int call, int comm, int root, uint64_t bytes);
 

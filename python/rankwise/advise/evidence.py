@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.mapping.traffic import Traffic, traffic_of
+from rankwise.observe.epochs import accesses, one_sided_untold
 from rankwise.observe.needs import TooLongError
 from rankwise.observe.pattern import Pattern, find_pattern
 from rankwise.observe.phases import PhasedStep, first_events, phased
@@ -25,7 +26,6 @@ from rankwise.observe.waits import Waits, analyse
 from rankwise.progress import meter
 
 Array: TypeAlias = NDArray[Any]
-_ONE_SIDED = {f"MPI_{name}" for name in ("Put", "Rput", "Get", "Rget", "Accumulate", "Raccumulate", "Get_accumulate")}
 _MANY = 2_000_000  # events, that take seconds to look through
 
 
@@ -126,7 +126,7 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
         schedule = phased(events, steps)
         line = timeline_of(events, steps) if waits.why_not is None else None
         notes += schedule.notes
-        if _ONE_SIDED.intersection(record.header.get("calls", [])):
+        if one_sided_untold(events):
             notes.append("what ranks put and fetch one-sided is not in the step: 'rankwise map --observed' counts it")
     elif events:
         notes.append(f"{why}: times are of the whole run")
@@ -170,6 +170,7 @@ def _traffic_of_steps(whole: Traffic, steps: Steps, window: Mapping[int, Array])
     for rank, of_rank in window.items():
         sent = of_rank[np.isin(of_rank["kind"], (SEND, BLOCKING_SEND)) & (of_rank["peer"] >= 0)]
         columns.append(np.stack([np.full(len(sent), rank), sent["peer"], sent["bytes"]], axis=1).astype(np.int64))
+        columns.append(np.stack(accesses(rank, of_rank), axis=1).astype(np.int64))
     source, dest, size = np.concatenate(columns).T
     count = len(steps.sample)
     keys, inverse, times = np.unique(source * whole.ranks + dest, return_inverse=True, return_counts=True)

@@ -73,7 +73,7 @@ class Observation(Result):
         "calls of MPI_Cart_create that differ", "list[rankwise.observe.summary.Cart] | None", lambda of: of.header.get("carts")
     )
     others = computed(
-        "of ranks with too many partners what went to further ones: rank, messages, bytes", "list[Any] | None",
+        "what ranks sent to spawned ranks, and to partners beyond 8192: rank, messages, bytes", "list[Any] | None",
         lambda of: of.header.get("others"),
     )  # fmt: skip
     events = computed("number of recorded events", int, lambda of: sum(map(len, of.evidence.record.events.values())))

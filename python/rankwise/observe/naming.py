@@ -209,7 +209,8 @@ def _ring(seen: Seen) -> Name | None:
         return None  # a pipeline whose last rank tells the first that it is done
     shift = set(((dest - source) % seen.ranks).tolist())
     by = f"to rank + {shift.pop()}" if len(shift) == 1 else "in a cycle"
-    return Name("ring", seen.ranks > 3, reason=f"each rank sends {by}")
+    even = bool(seen.pairs.messages.max() <= 2 * seen.pairs.messages.min())
+    return Name("ring", seen.ranks > 3 and even, reason=f"each rank sends {by}")
 
 
 def _sweep(seen: Seen) -> Name | None:

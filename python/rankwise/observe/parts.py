@@ -19,7 +19,7 @@ import numpy as np
 
 from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
 from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Array, Record
-from rankwise.units import spans
+from rankwise.units import format_count, format_volume, spans
 
 
 def aligned(record: Record) -> Record:
@@ -361,7 +361,14 @@ def _tell_ends(parts: Sequence[_Part], ranks: int, notes: list[str]) -> None:
         [part.rank for part in parts if part.page["lost"] & _LOST_TABLES],
         "found the disk nearly full: calls and partners are counted, collectives and communicators are not told apart",
     )
-    crowded = [part.rank for part in parts if part.edges[0]["messages"] and not part.page["lost"] & _LOST_EDGES]
+    beyond = [part for part in parts if part.edges[0]["messages"] and not part.page["lost"] & _LOST_EDGES]
+    outside = [part for part in beyond if part.page["edges"] <= _MAX_EDGES]
+    messages, volume = (sum(int(part.edges[0][name]) for part in outside) for name in ("messages", "bytes"))
+    tell(
+        [part.rank for part in outside],
+        f"sent {format_count(messages, 'message')}, {format_volume(volume)}, to ranks outside the world, such as spawned ones",
+    )
+    crowded = [part.rank for part in beyond if part.page["edges"] > _MAX_EDGES]
     tell(crowded, f"sent to more than {_MAX_EDGES} partners: further ones are counted together")
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.files import write_whole
+from rankwise.observe.epochs import FENCES, GET, PUT, with_epochs
 from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY, Record
 from rankwise.observe.steps import Steps, common_steps
@@ -109,13 +110,13 @@ def observed_step(record: Record) -> PhasedStep:
 
 
 def first_events(record: Record) -> dict[int, Array]:
-    """Return each rank's events from the beginning of the program on: those of the first window."""
+    """Return each rank's events from the beginning of the program on: those of the first window; see epochs for their kinds."""
     events = dict(record.events)
     for window in record.header.get("windows", []):
         if window["first_call"] == 0:
             first = window["first_event"]
             events[window["rank"]] = record.events[window["rank"]][first : first + window["events"]]
-    return events
+    return {rank: with_epochs(of_rank, record.header.get("calls", [])) for rank, of_rank in events.items()}
 
 
 def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
@@ -229,6 +230,9 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list
             continue
         if kind in (SEND, BLOCKING_SEND) and event["peer"] >= 0:
             part.sends.append(((rank, int(event["peer"]), int(event["tag"]), int(event["comm"])), int(event["bytes"])))
+        elif kind in (PUT, GET) and event["peer"] >= 0:
+            ends_of = (rank, int(event["peer"])) if kind == PUT else (int(event["peer"]), rank)
+            part.sends.append(((*ends_of, -1, FENCES), int(event["bytes"])))
         elif kind in (RECEIVE, BLOCKING_RECEIVE) and received[place][0] >= 0:
             part.receives.append((received[place][0], rank, received[place][1], int(event["comm"])))
         under_way += (kind in (SEND, RECEIVE)) - (kind == COMPLETION) if event["request"] else 0

@@ -143,6 +143,8 @@ def test_ranks_that_are_spawned_are_told_and_left_out(build: Build, start: Start
     code, record = observe([*start(kind, 2), str(build(kind, "spawns.c"))], tmp_path / "app.comm")
     assert code == 0 and record is not None and record.ranks == 2
     assert "2 ranks that the program spawned are not in the record" in record.header["notes"]
+    assert record.header["others"] == [{"rank": rank, "messages": 1, "bytes": 4} for rank in (0, 1)]
+    assert any("ranks 0-1 sent 2 messages, 8 B, to ranks outside" in note for note in record.header["notes"])
     assert pairs(record) == [{"source": a, "dest": 1 - a, "messages": 1, "bytes": 16} for a in (0, 1)]
 
 
