@@ -1,10 +1,10 @@
-"""Whether schedules of collectives are Open MPI's own: bytes and messages of each pair of ranks, counted by its monitoring component.
+"""Whether schedules of collectives are Open MPI's own: what each pair of ranks sends, counted by its monitoring component.
 
     python benchmarks/collectives_pairs.py [--mpicc mpicc.openmpi] [--mpirun mpirun.openmpi] [--ranks 2:17]
 
 Every algorithm of ``coll_tuned`` that Open MPI can be told to use is used ten times (``pml_monitoring_enable 2``), and held
 against the schedule by which rankwise predicts it: equal where each pair exchanges as many messages and bytes. Exit 1 where
-one that is called exact is not.
+one that is called exact is not. Open MPI 4.1.4, 2 to 9 ranks, 20,160 B: all that are called exact are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rankwise import _core
 from rankwise.collectives.selection import Call, _rules, select
-from rankwise.workloads.collective import Schedule
+from rankwise.workloads.collective_schedule import Schedule
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -71,7 +71,7 @@ def observed(program: Path, mpirun: str, kind: str, number: int, ranks: int) -> 
     for path in program.parent.glob("pairs.*"):
         for line in path.read_text().splitlines():
             words = line.split()
-            if words[:1] == ["I"]:
+            if words[:1] in (["I"], ["E"]):  # alltoall linear has tags of its own
                 found[int(words[1]), int(words[2])] = int(words[3]) // 10, int(words[5]) // 10
     return found
 

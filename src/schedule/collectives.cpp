@@ -74,26 +74,31 @@ std::pair<Index, Index> division(const CollectiveSpec& spec) {
 
 }  // namespace
 
-Blocks Team::joined(const std::vector<Blocks>& blocks) {
-  Blocks all;
-  for (const Blocks& one : blocks) {
-    for (const SlotRange& range : one) {
-      if (!all.empty() && all.back().first + all.back().count == range.first) {
-        all.back().count += range.count;
-      } else {
-        all.push_back(range);
-      }
+namespace {
+
+void join(Blocks& all, const Blocks& more) {
+  for (const SlotRange& range : more) {
+    if (!all.empty() && all.back().first + all.back().count == range.first) {
+      all.back().count += range.count;
+    } else {
+      all.push_back(range);
     }
   }
+}
+
+}  // namespace
+
+Blocks Team::all() const {
+  Blocks all;
+  for (const Blocks& piece : pieces) join(all, piece);
   return all;
 }
 
 Blocks Team::parts(Index first, Index count) const {
   const auto size = static_cast<Index>(part.size());
-  if (count == 1) return part[static_cast<std::size_t>(first % size)];
-  std::vector<Blocks> found;
-  for (Index i = 0; i < count; ++i) found.push_back(part[static_cast<std::size_t>((first + i) % size)]);
-  return joined(found);
+  Blocks found;
+  for (Index i = 0; i < count; ++i) join(found, part[static_cast<std::size_t>((first + i) % size)]);
+  return found;
 }
 
 void Rounds::send(const Team& team, Index from, Index to, Blocks blocks, bool adds, Index later) {

@@ -49,8 +49,7 @@ struct Team {
   [[nodiscard]] Index size() const { return static_cast<Index>(ranks.size()); }
   // The blocks of members first, first + 1, ..., counted around.
   [[nodiscard]] Blocks parts(Index first, Index count) const;
-  [[nodiscard]] Blocks all() const { return pieces.size() == 1 ? pieces[0] : joined(pieces); }
-  [[nodiscard]] static Blocks joined(const std::vector<Blocks>& blocks);
+  [[nodiscard]] Blocks all() const;
 };
 
 // Takes down messages round by round.

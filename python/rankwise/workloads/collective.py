@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise import _core
 from rankwise.cache import cache_folder
-from rankwise.collectives.selection import Call, Selection, known_libraries, libraries_of, select
+from rankwise.collectives.selection import Call, known_libraries, libraries_of, select
 from rankwise.errors import InputError
 from rankwise.records import computed, key, record
 from rankwise.units import format_size, format_time, parse_ints, parse_sizes
@@ -32,6 +31,7 @@ from rankwise.workloads.base import (
     option,
     require_known,
 )
+from rankwise.workloads.collective_schedule import Schedule, candidates_of
 from rankwise.workloads.exchange import DEFAULT_RANKS
 from rankwise.workloads.replayed import ReplayedCase
 
@@ -40,96 +40,8 @@ if TYPE_CHECKING:
 
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter",
          "barrier", "scan")  # fmt: skip
-_SEGMENTS = (8192, 65536, 262144)
-_RADIX = {"chain": (2, 4), "tree": (2,), "k-nomial": (4, 8), "recursive-multiplying": (4, 8)}
-_MOST_PIECES, _MOST_RANKS = 1024, 4096
-# Of these every rank sends to every other, or as often: too many messages to be compared for many ranks.
-_SQUARE = frozenset({"ring", "segmented-ring", "linear", "pairwise", "pairwise-exchange", "neighbor-exchange", "double-ring",
-                     "scatter-ring-allgather"})  # fmt: skip
-_MOST_SQUARED = 1024
+_MOST_RANKS = 2**20
 _INEXACT = "predicted by an algorithm of the same kind: the library's own stages and segments differ"
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """A collective by an algorithm, as the cost model prices it; blocks are of one byte."""
-
-    collective: str
-    ranks: int
-    size_bytes: int
-    algorithm: str
-    radix: int = 2
-    segment_bytes: int = 0
-    within: str = ""
-    between: str = ""
-
-    @property
-    def kept(self) -> bool:
-        return self.ranks <= 64
-
-    @property
-    def core(self) -> _core.Collective:
-        return _core.Collective(
-            self.collective, self.algorithm, self.ranks, self.size_bytes, self.segment_bytes, self.radix,
-            (self.within, self.between),
-        )  # fmt: skip
-
-    def judged(self, placement: _core.Placement) -> _core.Judged:
-        """Return the collective on a placement. Raises ValueError."""
-        return self.core.judged(placement)
-
-    def step(self, placement: _core.Placement) -> PhasedStep:
-        """Return its messages as a step, round by round, as the kernel ``replay`` carries it out. Raises ValueError."""
-        import numpy as np
-
-        from rankwise.observe.phases import PhasedStep
-
-        messages = np.array(self.core.messages(placement), np.int64).reshape(-1, 4)
-        rounds = int(messages[-1, 0]) + 1 if len(messages) else 1
-        phase, source, dest = (messages[:, i].astype(np.int32) for i in range(3))
-        return PhasedStep(phase, source, dest, messages[:, 3].copy(), np.zeros((rounds, self.ranks)))
-
-    @property
-    def label(self) -> str:
-        words = [self.algorithm]
-        if self.algorithm in _RADIX:
-            words.append(str(self.radix))
-        if self.algorithm == "node-aware":
-            words[0] = f"node-aware {self.between}"
-        if self.segment_bytes:
-            words.append(format_size(self.segment_bytes))
-        return " ".join(words)
-
-    @staticmethod
-    def of(selection: Selection, call: Call) -> Schedule:
-        return Schedule(
-            call.kind, call.ranks, call.size_bytes, selection.algorithm, selection.radix,
-            selection.segment_bytes if selection.segment_bytes < call.size_bytes else 0, selection.within, selection.between,
-        )  # fmt: skip
-
-
-@cache
-def candidates_of(collective: str, ranks: int, size_bytes: int, several_nodes: bool) -> tuple[Schedule, ...]:
-    """Return what a collective may be done by: all algorithms, with some segments and radices."""
-    found: list[Schedule] = []
-    plain = collective.removesuffix("_block")
-    table = [one for one in _core.collective_algorithms() if one.collective == plain]
-    for one in table:
-        if ranks > _MOST_SQUARED and one.id in _SQUARE:
-            continue
-        if one.needs_nodes:
-            flat = [other for other in table if not other.needs_nodes and other.id not in ("linear", "reduce-bcast")]
-            found += [
-                Schedule(collective, ranks, size_bytes, one.id, within="binomial", between=other.id)
-                for other in flat if several_nodes
-            ]  # fmt: skip
-            continue
-        pieces = [size for size in _SEGMENTS if size < size_bytes <= size * _MOST_PIECES] if one.segments else []
-        found += [
-            Schedule(collective, ranks, size_bytes, one.id, radix, segment)
-            for radix in _RADIX.get(one.id, (2,)) for segment in (0, *pieces)
-        ]  # fmt: skip
-    return tuple(found)
 
 
 @record
