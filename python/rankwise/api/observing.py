@@ -44,6 +44,11 @@ class Observation(Result):
     step = computed(
         "the step that repeats; null: none was found", "rankwise.observe.steps.Steps | None", lambda of: of.evidence.steps
     )
+    efficiencies = computed(
+        "parallel efficiency of the steps and its factors; null: no step was found, or what ranks wait for was not recorded",
+        "rankwise.observe.efficiency.Efficiencies | None",
+        lambda of: of.evidence.efficiencies,
+    )
     hosts = computed("names of the hosts", list[str], lambda of: of.evidence.record.hosts)
     node_of_rank = computed("place in hosts of each rank; -1: not known", list[int], lambda of: of.evidence.record.node_of_rank)
     calls = computed(
@@ -214,6 +219,8 @@ def _step(evidence: Evidence) -> Iterator[tuple[str, str]]:
                 format_share(shares.share(part)) for part in (shares.computing_s, shares.moving_s, shares.waiting_s)
             )
             yield "", f"{compute} compute, {moving} transfer and other MPI, {waiting} wait (late sender/receiver)"
+        if evidence.crowded is None and evidence.efficiencies is not None:
+            yield "", f"parallel efficiency {evidence.efficiencies.words}"
 
 
 def _in_mpi(record: Record, calls: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

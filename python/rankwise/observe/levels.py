@@ -54,7 +54,7 @@ def levels_of(events: Mapping[int, Array]) -> Levels:
 
 def _replayed(events: Mapping[int, Array]) -> list[tuple[int, int, int]]:
     """Return source, destination and level of all messages, ranks going on in turn as far as what they wait for was sent."""
-    actions = {rank: _actions(rank, of_rank) for rank, of_rank in events.items()}
+    actions = {rank: actions_of(rank, of_rank) for rank, of_rank in events.items()}
     at, height = dict.fromkeys(actions, 0), dict.fromkeys(actions, 0)
     sent: dict[tuple[int, ...], list[int]] = defaultdict(list)  # levels, by key
     waiting: dict[tuple[int, ...], int] = {}
@@ -63,7 +63,7 @@ def _replayed(events: Mapping[int, Array]) -> list[tuple[int, int, int]]:
     while going:
         rank = going.pop()
         while at[rank] < len(actions[rank]):
-            is_send, key, number = actions[rank][at[rank]]
+            _, is_send, key, number = actions[rank][at[rank]]
             if is_send:
                 rows.append((key[0], key[1], height[rank] + 1))
                 sent[key].append(height[rank] + 1)
@@ -78,14 +78,15 @@ def _replayed(events: Mapping[int, Array]) -> list[tuple[int, int, int]]:
     return rows
 
 
-def _actions(rank: int, events: Array) -> list[tuple[bool, tuple[int, ...], int]]:
-    """Return a rank's sends and the ends of its receives, in order: whether it is a send, the message's key, its number."""
+def actions_of(rank: int, events: Array) -> list[tuple[int, bool, tuple[int, ...], int]]:
+    """Return a rank's sends and the ends of its receives, in order: place in the events, whether it is a send, the message's
+    key (source, destination, communicator, tag), and of a receive its number among those of the key."""
     kind = events["kind"]
     sends = np.flatnonzero(((kind == SEND) | (kind == BLOCKING_SEND)) & (events["peer"] >= 0))
     posted, peers, tags = actual_receives(events)
     done = np.flatnonzero((kind == COMPLETION) & (events["request"] != 0))
     end_of = dict(zip(events["request"][done].tolist(), done.tolist(), strict=True))
-    found = [
+    found: list[tuple[int, bool, tuple[int, ...], int]] = [
         (place, True, (rank, peer, comm, tag), 0)
         for place, peer, comm, tag in zip(
             sends.tolist(), *(events[name][sends].tolist() for name in ("peer", "comm", "tag")), strict=True
@@ -99,4 +100,4 @@ def _actions(rank: int, events: Array) -> list[tuple[bool, tuple[int, ...], int]
             found.append((end, False, key, count[key]))
         count[key] += 1
     found.sort(key=lambda one: one[0])
-    return [one[1:] for one in found]
+    return found

@@ -368,7 +368,7 @@ class Steps(Record):
         begins, ends = self.begins[self.sample], self.ends[self.sample]
         return np.array(
             [
-                (_begun_ns(of_rank, ends[:, column]) - _begun_ns(of_rank, begins[:, column])).sum() * 1e-9
+                (begun_ns(of_rank, ends[:, column]) - begun_ns(of_rank, begins[:, column])).sum() * 1e-9
                 for column, (_, of_rank) in enumerate(sorted(events.items()))
             ]
         )
@@ -421,10 +421,10 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None) -> Ste
     span_s = span_s or (0.0, last_s)
     of = "the run" if span_s[0] <= 0 and span_s[1] >= last_s else f"{format_time(span_s[1] - span_s[0])}"
     for levels, at, cuts in _divided(events, span_s) if events else ():
-        begun_ns = np.stack([_begun_ns(events[rank], cuts[:, i]) for i, rank in enumerate(sorted(events))], axis=1).max(axis=1)
+        began_ns = np.stack([begun_ns(events[rank], cuts[:, i]) for i, rank in enumerate(sorted(events))], axis=1).max(axis=1)
         # From the last rank's beginning: ranks take turns at being late, the longest of their steps are together longer than
         # the run.
-        begun_s, durations, calls = begun_ns * 1e-9, np.diff(begun_ns) * 1e-9, np.diff(at)
+        begun_s, durations, calls = began_ns * 1e-9, np.diff(began_ns) * 1e-9, np.diff(at)
         own_s = float(durations[calls == levels.step].sum())  # else the program does more between two cuts
         if own_s > found_s:
             kinds = sorted(_kinds(calls, durations), key=lambda of: (calls[of[0]] != levels.step, -durations[of].sum()))
@@ -501,7 +501,7 @@ def _going_on(cuts: Array) -> Array:
     return np.array(kept)
 
 
-def _begun_ns(events: Array, cuts: Array) -> Array:
+def begun_ns(events: Array, cuts: Array) -> Array:
     """Return when what follows cuts began; of the last one, when the last call ended."""
     starts = np.append(events["start_ns"], events["end_ns"][-1:])
     return np.asarray(starts[np.minimum(cuts, len(starts) - 1)])

@@ -1,0 +1,159 @@
+"""Parallel efficiency and its factors, as POP defines them (https://pop-coe.eu/node/69).
+
+T: the time of the steps; u: the useful time of each rank, which it spends outside MPI; T_ideal: the time of the steps on a
+network that costs nothing. Load balance = mean u / max u, serialisation = max u / T_ideal, transfer = T_ideal / T. The product
+of these is the parallel efficiency, mean u / T. T_ideal is found by a replay of the recorded calls: what is computed between
+two calls takes its time, a receive ends when its send has begun, a collective when those ranks have come whose data it needs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.observe.levels import actions_of
+from rankwise.observe.record import COLLECTIVE, COMPLETION
+from rankwise.observe.steps import Steps, begun_ns
+from rankwise.records import Record as JsonRecord
+from rankwise.records import key, record
+from rankwise.units import format_share
+
+Array = NDArray[Any]
+_FROM_ROOT, _TO_ROOT = ("bcast", "scatter"), ("reduce", "gather")  # of calls with a root; others need all ranks
+
+
+@record
+class Efficiencies(JsonRecord):
+    """Of the steps that were recorded; 1: nothing is lost."""
+
+    parallel: float = key("mean useful time of a rank over the steps' time: the product of the other three")
+    load_balance: float = key("mean useful time of a rank over the greatest")
+    serialisation: float = key("greatest useful time of a rank over the time on a network that costs nothing")
+    transfer: float = key("time on a network that costs nothing over the steps' time")
+    busiest_rank: int = key("rank with the greatest useful time")
+
+    @property
+    def words(self) -> str:
+        """The efficiencies in a line."""
+        factors = (self.parallel, self.load_balance, self.serialisation, self.transfer)
+        whole, *parts = map(format_share, factors)
+        return "{} = load balance {} x serialisation {} x transfer {}".format(whole, *parts)
+
+
+def efficiencies(steps: Steps, events: Mapping[int, Array], calls: list[str]) -> Efficiencies | None:
+    """Return the efficiencies of the steps that are looked at; ``calls``: the names that events number. None where the replay
+    is not faster than the program was (what ranks wait for is not in the record)."""
+    ranks = {rank: _useful(steps, events, rank) for rank in events}
+    useful_s = np.array([of_rank.total_s for of_rank in ranks.values()])
+    time_s, ideal_s = float(steps.spans_s(events).max()), _ideal_s(ranks, calls)
+    if ideal_s is None or not 0 < useful_s.max() <= ideal_s * (1 + 1e-9) or ideal_s > time_s:
+        return None
+    busiest = float(useful_s.max())
+    return Efficiencies(
+        float(useful_s.mean()) / time_s,
+        float(useful_s.mean()) / busiest,
+        busiest / ideal_s,
+        ideal_s / time_s,
+        list(ranks)[int(useful_s.argmax())],
+    )
+
+
+@dataclass(frozen=True)
+class _Useful:
+    """A rank's calls in the steps, one after the other: ``before_s`` of each event, how long the rank had computed before it,
+    and of all of them together."""
+
+    events: Array
+    before_s: Array
+    total_s: float
+
+
+def _useful(steps: Steps, events: Mapping[int, Array], rank: int) -> _Useful:
+    column, of_rank = sorted(events).index(rank), events[rank]
+    parts, before, total = [], [], 0.0
+    for begin, end in zip(steps.begins[steps.sample, column], steps.ends[steps.sample, column], strict=True):
+        step = of_rank[begin:end]
+        if not len(step):
+            continue
+        last = int(begun_ns(of_rank, np.array([end]))[0])
+        # Several events of one call follow each other: none of them begins behind the end of the one before.
+        ended = np.maximum.accumulate(step["end_ns"])
+        computed = np.maximum(np.append(step["start_ns"][1:], last) - ended, 0) * 1e-9
+        parts.append(step)
+        before.append(total + np.concatenate(([0.0], np.cumsum(computed[:-1]))))
+        total += float(computed.sum())
+    return _Useful(np.concatenate(parts), np.concatenate(before), total) if parts else _Useful(of_rank[:0], np.zeros(0), 0.0)
+
+
+def _ideal_s(ranks: Mapping[int, _Useful], calls: list[str]) -> float | None:
+    """Return how long the steps take where calls wait for their partners alone; None where some never come."""
+    ops = {rank: _ops(rank, of_rank.events, calls) for rank, of_rank in ranks.items()}
+    members = _members(ops)
+    at, delay_s = dict.fromkeys(ops, 0), dict.fromkeys(ops, 0.0)
+    reached: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)  # of each thing that is waited for, when ranks came
+    waiting: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    going = list(ops)
+    while going:
+        rank = going.pop()
+        while at[rank] < len(ops[rank]):
+            place, is_arrival, what = ops[rank][at[rank]]
+            now_s = float(ranks[rank].before_s[place]) + delay_s[rank]
+            if is_arrival:
+                reached[what][rank] = now_s
+                going += waiting.pop(what, [])
+            elif (needed := _needed(what, rank, members)) <= reached[what].keys():
+                delay_s[rank] += max(0.0, max((reached[what][other] for other in needed), default=0.0) - now_s)
+            else:
+                waiting[what].append(rank)
+                break
+            at[rank] += 1
+    if any(at[rank] < len(ops[rank]) for rank in ops):
+        return None
+    return max(of_rank.total_s + delay_s[rank] for rank, of_rank in ranks.items())
+
+
+def _needed(what: tuple[Any, ...], rank: int, members: Mapping[tuple[Any, ...], set[int]]) -> set[int]:
+    """Return the ranks that must have come before a rank goes on."""
+    if what[0] == "message":
+        return {what[1][0]}
+    root, name = what[3], what[4].lower()
+    if root >= 0 and any(part in name for part in _FROM_ROOT):
+        return {root} & members[what]
+    if root >= 0 and any(part in name for part in _TO_ROOT):
+        return members[what] if rank == root else set()
+    return members[what]
+
+
+def _members(ops: Mapping[int, list[tuple[int, bool, tuple[Any, ...]]]]) -> dict[tuple[Any, ...], set[int]]:
+    found: dict[tuple[Any, ...], set[int]] = defaultdict(set)
+    for rank, of_rank in ops.items():
+        for _, is_arrival, what in of_rank:
+            if is_arrival:
+                found[what].add(rank)
+    return found
+
+
+def _ops(rank: int, events: Array, calls: list[str]) -> list[tuple[int, bool, tuple[Any, ...]]]:
+    """Return what a rank does, in order: at which event, whether it comes to something or waits for it, and what that is."""
+    sent: dict[tuple[int, ...], int] = defaultdict(int)
+    found: list[tuple[int, int, bool, tuple[Any, ...]]] = []
+    for place, is_send, message, number in actions_of(rank, events):
+        found.append((place, 0, is_send, ("message", message, sent[message] if is_send else number)))
+        sent[message] += is_send
+    done = np.flatnonzero((events["kind"] == COMPLETION) & (events["request"] != 0))
+    end_of = dict(zip(events["request"][done].tolist(), done.tolist(), strict=True))
+    count: dict[int, int] = defaultdict(int)
+    for place in np.flatnonzero(events["kind"] == COLLECTIVE).tolist():
+        comm, request = int(events["comm"][place]), int(events["request"][place])
+        what = ("collective", comm, count[comm], int(events["peer"][place]), calls[events["call"][place]])
+        count[comm] += 1
+        found.append((place, 0, True, what))
+        if (end := place if request == 0 else end_of.get(request)) is not None:
+            found.append((end, 1, False, what))
+    found.sort(key=lambda one: one[:2])
+    return [(place, is_arrival, what) for place, _, is_arrival, what in found]

@@ -1,0 +1,77 @@
+"""Efficiencies are what was planted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankwise.observe.efficiency import Efficiencies, efficiencies
+from rankwise.observe.steps import common_steps
+from synthetic_events import CALL_NS, LATENCY_NS, NS_PER_BYTE, Op, ring, simulate
+
+MS = 1_000_000
+CALLS = ["MPI_Init", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Sendrecv", "MPI_Recv", "MPI_Allreduce"]
+
+
+def of_programs(programs: list[list[Op]]) -> Efficiencies:
+    events = simulate(programs)
+    steps = common_steps(events)
+    assert steps is not None
+    found = efficiencies(steps, events, CALLS)
+    assert found is not None
+    assert found.parallel == pytest.approx(found.load_balance * found.serialisation * found.transfer)
+    return found
+
+
+def test_one_rank_twice_as_slow_is_a_loss_of_balance() -> None:
+    programs: list[list[Op]] = [[("compute", MS * (1 + (rank == 5))), ("allreduce", 8)] * 30 for rank in range(8)]
+    found = of_programs(programs)
+    assert found.load_balance == pytest.approx(9 / 16, abs=0.001)
+    assert found.serialisation == pytest.approx(1, abs=0.001)
+    assert found.transfer > 0.98
+    assert found.busiest_rank == 5
+
+
+def test_a_chain_is_a_loss_by_serialisation() -> None:
+    ranks, steps = 8, 30
+
+    def step(rank: int) -> list[Op]:
+        before: list[Op] = [("recv", rank - 1, 1)] if rank else []
+        behind: list[Op] = [("send", rank + 1, 1, 8)] if rank < ranks - 1 else []
+        return [*before, ("compute", MS), *behind, ("allreduce", 8)]
+
+    found = of_programs([step(rank) * steps for rank in range(ranks)])
+    assert found.load_balance == pytest.approx(1, abs=0.001)
+    assert found.serialisation == pytest.approx(1 / ranks, abs=0.01)
+    assert found.transfer > 0.97
+
+
+def test_large_messages_are_a_loss_by_transfer() -> None:
+    size = 10_000_000
+    found = of_programs(ring(8, 30, MS, size))
+    assert found.load_balance == pytest.approx(1, abs=0.001)
+    assert found.serialisation == pytest.approx(1, abs=0.001)
+    assert found.transfer == pytest.approx(MS / (MS + LATENCY_NS + NS_PER_BYTE * size + 4 * CALL_NS), rel=0.05)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 9), st.integers(0, 4), st.integers(0, 2**32))
+def test_none_is_above_one_whatever_the_program(ranks: int, reduce_every: int, seed: int) -> None:
+    def compute(rank: int, step: int) -> int:
+        return (seed + 7919 * rank * rank + 104729 * step * (rank + 1)) % MS
+
+    events = simulate(ring(ranks, 24, compute, seed % 50_000, reduce_every))
+    steps = common_steps(events)
+    if steps is not None and (found := efficiencies(steps, events, CALLS)) is not None:
+        assert 0 < found.parallel <= 1 + 1e-9
+        assert max(found.load_balance, found.serialisation, found.transfer) <= 1 + 1e-9
+
+
+def test_where_a_partner_never_comes_nothing_is_said() -> None:
+    events = simulate(ring(4, 20, MS))
+    steps = common_steps(events)
+    assert steps is not None
+    events[2] = events[2].copy()
+    events[2]["tag"] += 5  # none of these messages is received
+    assert efficiencies(steps, events, CALLS) is None
