@@ -126,7 +126,7 @@ def load_library() -> ctypes.CDLL:
             except OSError as error:
                 raise UnusableEnvironmentError(f"the library cannot be loaded ({error}): reinstall rankwise") from None
     raise UnusableEnvironmentError(
-        f"no mpicxx beside {', '.join(map(str, sorted(loaded))) or 'mpi4py'} builds the library for it: "
+        f"no mpicxx next to {', '.join(map(str, sorted(loaded))) or 'mpi4py'} builds the library for it: "
         "put the mpicxx of the MPI that mpi4py was built with on PATH, with a C++20 compiler behind it"
     )
 

@@ -20,7 +20,7 @@ def _text(page: str) -> str:
 
 
 def test_pictures_are_as_they_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``python docs/make_pictures.py`` draws them anew."""
+    """``python docs/make_pictures.py`` draws them again."""
     monkeypatch.syspath_prepend(str(DOCS))
     monkeypatch.chdir(tmp_path)
     import make_pictures

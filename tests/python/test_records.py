@@ -131,8 +131,8 @@ def test_a_wrong_figure_is_named(path: list[Any], value: Any, says: str) -> None
     for step in path[:-1]:
         holder = holder[step]
     holder[path[-1]] = value
-    with pytest.raises(InputError, match=f"x.json: {says}.*: write it anew"):
-        read_through(lambda trace: Whole.from_dict(trace.of(whole)), "x.json", "write it anew")
+    with pytest.raises(InputError, match=f"x.json: {says}.*: write it again"):
+        read_through(lambda trace: Whole.from_dict(trace.of(whole)), "x.json", "write it again")
 
 
 @pytest.mark.parametrize("path", [["kind"], ["size_bytes"], ["time_s"], ["named", "x", "points", 0, "time_s"]])
@@ -142,8 +142,8 @@ def test_a_missing_key_is_named(path: list[Any]) -> None:
     for step in path[:-1]:
         holder = holder[step]
     del holder[path[-1]]
-    with pytest.raises(InputError, match=rf"x\.json: .*{path[-1]} is missing: write it anew"):
-        read_through(lambda trace: Whole.from_dict(trace.of(whole)), "x.json", "write it anew")
+    with pytest.raises(InputError, match=rf"x\.json: .*{path[-1]} is missing: write it again"):
+        read_through(lambda trace: Whole.from_dict(trace.of(whole)), "x.json", "write it again")
 
 
 ANYTHING = st.recursive(
@@ -155,9 +155,9 @@ ANYTHING = st.recursive(
 def test_whatever_stands_there_is_read_or_refused_in_one_line(value: Any, name: str) -> None:
     whole = {**example(), name: value}
     try:
-        read_through(lambda trace: Whole.from_dict(trace.of(whole)), "x.json", "write it anew")
+        read_through(lambda trace: Whole.from_dict(trace.of(whole)), "x.json", "write it again")
     except InputError as error:
-        assert str(error).startswith("x.json: ") and str(error).endswith(": write it anew")
+        assert str(error).startswith("x.json: ") and str(error).endswith(": write it again")
 
 
 def test_unknown_keys_are_left_alone() -> None:

@@ -122,7 +122,7 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
         known = record.node_of_rank if (record.node_of_rank >= 0).all() else None
         waits = analyse(window, record.ranks, known, _uncertainty_s(record))
         if waits.why_not is not None:
-            notes.append(f"waiting and moving bytes: {waits.why_not}")
+            notes.append(f"wait and transfer: {waits.why_not}")
         shares = _shares_of_steps(steps, events, waits)
         traffic = _traffic_of_steps(whole, steps, window)
         schedule = phased(events, steps)

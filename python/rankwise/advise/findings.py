@@ -190,14 +190,14 @@ class Headroom(Record):
     best_bytes: int = key("bytes between nodes of the best placement found")
     worst_bytes: int = key("bytes between nodes of the worst placement")
     floor_bytes: int = key("what no placement falls below")
-    floor_by: str = key("how the floor is known: partners, grid, spectrum, program or nothing")
+    floor_by: str = key("how the lower bound is known: partners, grid, spectrum, program or nothing")
     now_s: float | None = key("time of the present placement; null: nothing is known of the machine", default=None)
     best_s: float | None = key("time of the best placement found", default=None)
     worst_s: float | None = key("time of the worst placement", default=None)
     floor_s: float | None = key("time that no placement falls below", default=None)
-    floor_s_by: str = key("how the floor is known: card-out, uplink-0 and so on, or the quickest links", default="")
+    floor_s_by: str = key("how the lower bound is known: card-out, uplink-0 and so on, or the quickest links", default="")
     to_best_s: tuple[float, float, float] | None = key("from now to the best, and its 95 % interval", default=None)
-    to_floor_s: tuple[float, float, float] | None = key("from now to the floor, and its 95 % interval", default=None)
+    to_floor_s: tuple[float, float, float] | None = key("from now to the lower bound, and its 95 % interval", default=None)
 
     def words(self, per: str, seconds: bool = True) -> str:
         """Return how far there is to go, in seconds where they are known and wanted."""
@@ -238,7 +238,7 @@ class Shares(Record):
 
     computing: float | None = key("outside MPI")
     moving: float | None = key("moving data in MPI")
-    waiting: float | None = key("waiting in MPI; null: cannot be told")
+    waiting: float | None = key("waiting in MPI; null: unknown")
 
 
 @record
@@ -516,7 +516,7 @@ def _with_fewer_ranks(evidence: Evidence) -> str:
 
 
 def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list[Finding | str]:
-    """Judge other ways of sending from the best placement known."""
+    """Judge other modes from the best placement known."""
     best, schedule = mappings.best, evidence.schedule
     if question.on is None or best.node_of_cell is None or schedule is None or not len(evidence.traffic.bytes):
         return []

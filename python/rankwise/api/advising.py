@@ -230,7 +230,7 @@ def _trial_blocks(trial: Trial, judgement: Judgement) -> Iterator[Block]:
     record = trial.to_dict(judgement)
     for way, links in zip(record["placements"], record["link_bytes"], strict=True):
         counted, promised = links["counted"], links["promised"]
-        sent = "the cards' counters are not known" if counted is None else f"{format_volume(counted)} counted on the links"
+        sent = "the NICs' counters are unknown" if counted is None else f"{format_volume(counted)} counted on the links"
         if counted is not None and promised:
             sent += f", {format_volume(promised)} promised ({format_percent(counted / promised - 1)})"
         yield Sentence(f"  {way['name']:10} {format_time(way['time_s'])} a run; {sent}")

@@ -101,7 +101,7 @@ class Times(Result):
         from rankwise.report.projected import beside_picture
 
         if not self.rows:
-            raise InputError("there is no row to draw: ask for cases, not for what stands beside them")
+            raise InputError("there is no row to draw: ask for cases")
         drawn = [
             MachineTime(", ".join(row.case.cells().values()), row.time_s, *(row.interval_s or (row.time_s, row.time_s)))
             for row in self.rows

@@ -80,7 +80,7 @@ class SessionInBrief(Record):
     at = computed("when, UTC", str, lambda row: row.of.at)
     verdict = computed("what was found, in a word", str, lambda row: row.of.verdict)
     over = computed("figures beyond their limits", list[str], lambda row: row.of.over)
-    accepted = computed("whether it was accepted as the usual", bool, lambda row: bool(row.of.accepted))
+    accepted = computed("whether it was accepted as the baseline", bool, lambda row: bool(row.of.accepted))
     launches = computed("launches of the ranks", int, lambda row: len(row.of.launches))
     value = computed(
         "figures by name, in SI units", dict[str, float], lambda row: {name: exp(log) for name, log in row.of.value.items()}
@@ -96,7 +96,7 @@ class Health(Result):
     at = computed("when the last session was, UTC", str, lambda of: of.last.at)
     key_of = computed("which sessions are compared with each other", Mapping[str, str], lambda of: of.last.key, name="key")
     found: Judgement = key("the judgement", inline=True)
-    accepted = computed("whether it was accepted as the usual", bool, lambda of: bool(of.last.accepted))
+    accepted = computed("whether it was accepted as the baseline", bool, lambda of: bool(of.last.accepted))
     changes: Sequence[Change] = key("what changed in the history")
     trend: bool = key(
         "by session",
@@ -117,7 +117,7 @@ class Health(Result):
 
         found, last = self.found, self.last
         since = words.slower_since(last, self.sessions[:-1]) if found.verdict == "slower" else None
-        accepted = " It was accepted as the usual." if last.accepted else ""
+        accepted = " It was accepted as the baseline." if last.accepted else ""
         yield Sentence(words.conclusion(found, self.by.rules(), since) + accepted)
         rows = found.rows if self.trend else words.farthest(found.rows)
         if rows:

@@ -209,9 +209,9 @@ _SHARED = {
     "socket": "the memory of the busiest socket",
     "sockets": "the link between the sockets of the busiest node",
     "memory": "the memory of the busiest node",
-    "card-out": "the card of the busiest node",
-    "card-in": "the card of the busiest node, inwards",
-    "card": "the card of the busiest node, both ways together",
+    "card-out": "the NIC of the busiest node",
+    "card-in": "the NIC of the busiest node, inwards",
+    "card": "the NIC of the busiest node, both ways together",
     "uplink": "the links up from the busiest switches of level {}",
     "downlink": "the links down to the busiest switches of level {}",
 }
@@ -252,11 +252,11 @@ def _gap(mappings: Mappings, result: MapResult) -> str:
 
 
 _BOUNDS = {
-    "isoperimetric": "parts of that size have at least so long a border",
-    "lines": "so many nodes must share lines of the grid",
-    "components": "ranks that talk hang together in groups that nodes must share",
-    "projections": "estimated from the parts' projections",
-    "spectrum": "by the smallest eigenvalues of the grid's graph",
+    "isoperimetric": "perimeter bound",
+    "lines": "line-counting bound",
+    "components": "connectivity bound",
+    "projections": "estimate from the parts' projections",
+    "spectrum": "eigenvalue bound",
 }
 
 

@@ -33,7 +33,7 @@ class Observation(Result):
         lambda of: _summary().mpi_share(of.evidence.record),
     )  # fmt: skip
     waiting_share = computed(
-        "share of the steps' time in MPI for a partner that is late; null: cannot be told", "float | None",
+        "share of the steps' time in MPI for a partner that is late; null: unknown", "float | None",
         lambda of: _waiting(of.evidence.shares),
     )  # fmt: skip
     pairs = computed("who sent to whom", "list[rankwise.observe.summary.Pair]", lambda of: _summary().pairs(of.evidence.record))

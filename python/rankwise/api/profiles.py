@@ -43,8 +43,8 @@ class Campaign(Options):
     what: Literal[
         "pingpong", "latency", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp", "all-pairs", "fft3d", "pack"
     ] = option("pingpong", f"{', '.join(CAMPAIGNS)}; or pingpong, which is latency.", "[WHAT]")
-    output: Path = option(Path("machine.json"), "The profile to write; samples go beside it.", "--output", "-o", check=writable)
-    resume: bool = option(False, "Go on with an interrupted campaign.", "--resume", verbs=(*_OF_MESSAGES, "all-pairs"))
+    output: Path = option(Path("machine.json"), "Profile to write; samples go next to it.", "--output", "-o", check=writable)
+    resume: bool = option(False, "Go on with an interrupted measurement.", "--resume", verbs=(*_OF_MESSAGES, "all-pairs"))
     sizes: str | None = option(
         None, "Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB; all-pairs: 8,1MB.", verbs=(*_OF_MESSAGES, "all-pairs")
     )
@@ -112,7 +112,7 @@ class Machine(Result):
         return replace(self.profile.trust, file="", day=format_day(self.profile.created))
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
-        """Yield what the profile knows; with ``models`` alpha and beta of each way of sending, too."""
+        """Yield what the profile knows; with ``models`` alpha and beta of each mode, too."""
         from rankwise.api.links import link_blocks, links_table, model_blocks, rate_blocks
 
         profile = self.profile

@@ -112,12 +112,12 @@ class Described(Options):
     )
     vary: list[str] | None = option(None, "Go through values of a figure, of n or of nodes: link_bandwidth=0.5x:4x.")
     against: str | None = option(
-        None, "Machines to set beside it (--plot then draws them together), or with --match to match; separated by commas."
+        None, "Machines to compare with it (--plot then draws them together), or with --match to match; separated by commas."
     )
     latency: str | None = option(
         None, "Time of an empty message, or its range: 2us, 1us:3us. Default: the machine's own.", verbs=("exchange", "stencil")
     )
-    ranks_per_node: int = option(1, "Ranks on each node, which share its memory and its card.", verbs=("exchange",))
+    ranks_per_node: int = option(1, "Ranks on each node, which share its memory and its NIC.", verbs=("exchange",))
 
     def described(self) -> Description:
         """Return the machine with what is changed of it. Raises InputError."""

@@ -78,7 +78,7 @@ class Regretted(Result):
         yield Sentence(
             f"mean regret {format_percent(summary.mean_regret)} over {summary.cases} cases (largest "
             f"{format_percent(summary.max_regret)}; against the least of all medians "
-            f"{format_percent(summary.mean_regret_to_least)}); noise floor, what choosing by measurement loses: "
+            f"{format_percent(summary.mean_regret_to_least)}); noise (what choosing by measurement loses): "
             f"{format_percent(summary.noise_floor)}; the fastest was chosen in "
             f"{100 * summary.share_fastest_chosen:.0f} % of the cases"
         )

@@ -53,7 +53,7 @@ class Report(Result):
     )
     path: Path = key("path of the page", name="report")
     trusted = computed(
-        "how far the figures can be trusted",
+        "quality of the measurement",
         "rankwise.machine.trust.Trust | None",
         lambda of: of.inputs.profile and of.inputs.profile.trust,
         omit=True,
@@ -224,11 +224,11 @@ class Redoing(Options):
 
     output: Path | None = option(None, "Folder to write the page, the tables and the pictures into.", "--output", "-o")
     engine: Literal["model", "simgrid", "run"] = option(
-        "model", "model; simgrid: its communication simulated, beside what was published; run: its experiment here."
+        "model", "model; simgrid: its communication simulated, compared with what was published; run: its experiment here."
     )
     simulations: Path = option(Path("simulated"), "Folder that keeps simulations, which are not done again, and samples.")
     measured: list[Path] | None = option(
-        None, "Profiles of repeated 'measure bandwidth', or folders of them, to set beside the tables; may be repeated."
+        None, "Profiles of repeated 'measure bandwidth', or folders of them, to compare with the tables; may be repeated."
     )
 
 
@@ -267,7 +267,7 @@ def reproduce(paper: str, asked: Redoing = Redoing()) -> Reproduced:
     if asked.output is not None:
         require_folder(asked.output)
     if asked.measured and not (of.takes_profiles and asked.engine == "model"):
-        raise InputError(f"{of.name} sets no profiles beside what it shows: leave --measured out")
+        raise InputError(f"{of.name} takes no profiles to compare with: leave --measured out")
     found = of.reproduce(asked.engine, asked.simulations, asked.measured or ())
     files: list[Path] = []
     if asked.output is not None:

@@ -33,7 +33,7 @@ class Streams(Options):
     samples: Path = option(SAMPLES, "--nodes: where the samples go.")
     sizes: str | None = option(None, "--nodes: sizes of messages. Default: 8,1MB.")
     seconds: float = option(300.0, "--nodes: begin no further sweep that would end later.")
-    resume: bool = option(False, "--nodes: go on with an interrupted campaign.", "--resume")
+    resume: bool = option(False, "--nodes: go on with an interrupted measurement.", "--resume")
 
 
 @record
@@ -49,10 +49,10 @@ class StreamTime(Record):
 
 @record
 class StreamTimes(Result):
-    """What a message of each size took between all pairs: ``campaign`` has all of it, ``samples`` is its file."""
+    """What a message of each size took between all pairs: ``measurement`` has all of it, ``samples`` is its file."""
 
     _rows: ClassVar[str] = "figures"
-    campaign: AllPairs = key("the campaign", inline=True)
+    campaign: AllPairs = key("the measurement", inline=True)
     samples: Path = key("file of the samples")
 
     @property
@@ -180,7 +180,7 @@ class SizeFigures(Record):
 class SlowNodes(Result):
     """What is slow: ``words`` says it line by line, ``exit_code`` in a number."""
 
-    campaign: AllPairs = key("the campaign", inline=True)
+    campaign: AllPairs = key("the measurement", inline=True)
     judgement: Judgement
     words: list[str] = key("the answer in a sentence", name="answer", kind=str, write=lambda words: words[0])
     exit_code: int = key("exit code of the command")
@@ -241,7 +241,7 @@ def _verdict(campaign: AllPairs, judgement: Judgement) -> tuple[list[str], int]:
     findings = [_in_words(campaign, finding) for finding in judgement.findings]
     busy_rounds = campaign.busy_rounds()
     busy = [
-        f"  {campaign.hosts[i]}  busy with other work in {busy_rounds[i]} of {len(campaign.sweep)} rounds: not judged"
+        f"  {campaign.hosts[i]}  busy with other work in {busy_rounds[i]} of {len(campaign.sweep)} rounds: no verdict"
         for i in np.flatnonzero(~judgement.judged)
     ]
     silent = [f"  {host}  did not answer: not measured" for host in campaign.silent]
@@ -284,13 +284,13 @@ def _in_words(campaign: AllPairs, finding: Finding) -> str:
                 f"{size}): the switch or its uplink")  # fmt: skip
     if finding.kind == "node":
         return (f"  {names[0]}  sends and receives {ratio} times as slow as the median node ({interval}; {size}): "
-                "the node, its card or cable")  # fmt: skip
+                "the node, its NIC or cable")  # fmt: skip
     if finding.kind == "sends":
         return (f"  {names[0]}  sends {ratio} times as slow as the median node ({interval}; receives {other}; {size}): "
-                "its card's send side or cable")  # fmt: skip
+                "its NIC's send side or cable")  # fmt: skip
     if finding.kind == "receives":
         return (f"  {names[0]}  receives {ratio} times as slow as the median node ({interval}; sends {other}; {size}): "
-                "its card's receive side or cable")  # fmt: skip
+                "its NIC's receive side or cable")  # fmt: skip
     if finding.kind == "pair":
         return (f"  {names[0]} - {names[1]}  {ratio} times as slow in both directions ({interval}; {size}), both nodes "
                 f"otherwise as they are with others ({confirmed}): the path between them")  # fmt: skip

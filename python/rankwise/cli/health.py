@@ -31,7 +31,7 @@ def doctor(
         bool, typer.Option("--nodes", help="Which node, direction or cable is slow? Streams between all pairs of nodes.")
     ] = False,
     present: Annotated[
-        Path | None, typer.Option("--from", help="--nodes: judge the newest campaign of this samples file, measure nothing.")
+        Path | None, typer.Option("--from", help="--nodes: evaluate the newest measurement of this samples file.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="--nodes: draw who sends to whom how slowly, into .svg or .html.", callback=writable)
@@ -136,12 +136,12 @@ def accept(of: Kept, as_json: Json = False) -> None:
 
     sessions = kept.to_accept(of.known())
     if not sessions:
-        raise InputError(f"nothing to accept: the newest session in {of.history} was not judged slower")
+        raise InputError(f"nothing to accept: the newest session in {of.history} was not found slower")
     kept.accept(of.history, sessions)
     if as_json:
         print_json({"accepted": [session.at for session in sessions]})
     else:
-        print(f"Accepted: {len(sessions)} session{'s' * (len(sessions) != 1)} from {sessions[0].at} on are the usual now.")
+        print(f"Accepted: {len(sessions)} session{'s' * (len(sessions) != 1)} from {sessions[0].at} on are the baseline now.")
 
 
 def _show(found: Health, page: Path | None, prometheus: Path | None, as_json: bool) -> None:

@@ -30,7 +30,7 @@ _MEASURED = {
     "all-pairs": "rankwise measure all-pairs --hosts n[01-16] -o machine.json",
     "fft3d": "rankwise measure fft3d -o machine.json --ranks 1,2",
 }
-_KEPT = """Every raw sample is kept beside the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
+_KEPT = """Every raw sample is saved next to the profile (machine.samples.jsonl for machine.json). Ctrl-C loses nothing: go on
 with --resume."""
 
 
@@ -66,7 +66,7 @@ profile_verbs = group(
 @verb("show", "rankwise profile show machine.json", under=profile_verbs)
 def show_profile(
     path: Annotated[Path, typer.Argument(help="The profile.")] = Path("machine.json"),
-    everything: Annotated[bool, typer.Option("--all", help="The models too, alpha and beta of each way of sending.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="The models too, alpha and beta of each mode.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what a profile knows: the latency (of the smallest message) and
@@ -85,7 +85,7 @@ def fit(
     """Fit link models (Hockney, LogGP, ...) to the raw samples.
 
     Each has 95 % intervals; the one that predicts is chosen by its error on sizes that it has not seen. Everything is
-    recomputed from the samples: of each kind of campaign in the file the newest is taken. With auto the table itself predicts,
+    recomputed from the samples: the newest measurement of each kind is taken. With auto the table itself predicts,
     joined smoothly, unless a model does better on ranges of sizes that it has not seen.
     """
     found = profiles.fit(asked)

@@ -61,7 +61,7 @@ def _register(paper: Paper) -> None:
         if as_json:
             return
         for path in found.files[:1]:
-            tell(f"written: {path} and {len(found.files) - 1} tables and pictures beside it")
+            tell(f"written: {path} and {len(found.files) - 1} tables and pictures next to it")
         if paper.takes_profiles and not asked.measured:
             tell(f"to measure the same here: {found.reproduction.next_command}")
         if asked.output is None:

@@ -83,8 +83,8 @@ _register(
     """rankwise slurm submit measure --nodes 2 --time 10 --folder lva-2 -o machine.json
     rankwise slurm submit --resume --folder lva-2""",
     submits=True,
-    about="Hand a verb of rankwise to Slurm as a job, and keep its script, number and settings beside the results.\n\n"
-    "Prints the job's number. A campaign that ran out of time goes on in the next job with --resume.",
+    about="Hand a verb of rankwise to Slurm as a job, and keep its script, number and settings next to the results.\n\n"
+    "Prints the job's number. A measurement that ran out of time goes on in the next job with --resume.",
 )
 
 
@@ -116,7 +116,7 @@ def wait_for(
 
 @verb("cancel", "rankwise slurm cancel rankwise-job", slurm_verbs)
 def cancel_jobs(names: Jobs = None) -> None:
-    """Cancel jobs; a campaign keeps what it has measured."""
+    """Cancel jobs; a measurement keeps what it has measured."""
     from rankwise.slurm.jobs import cancel, jobs_named
 
     jobs = list(jobs_named(names or [str(FOLDER)]))

@@ -72,7 +72,7 @@ def _place(one: Mapping[str, Any]) -> tuple[bool, bool, float]:
 
 def _row(case: FftCase, one: Mapping[str, Any], library: str) -> Row:
     is_tried = "tried_s" in one
-    notes = [] if is_tried else ["ways that were not tried: by the judge, with a guess of the local work"]
+    notes = [] if is_tried else ["ways that were not tried: by the cost model, with an estimate of the local work"]
     return Row.of(
         "run" if is_tried else "model", case, Span.point(float(one["tried_s" if is_tried else "predicted_s"])),
         case.messages_sent, case.bytes_sent, None, notes,

@@ -47,5 +47,5 @@ def conclusion(times: Sequence[MachineTime], what: str) -> str:
         )
     told = f"{what} is fastest on {first.machine}, {format_time(first.time_s)}"
     if meeting:
-        told += f", not to be told from {', '.join(meeting)}"
+        told += f", not clearly different from {', '.join(meeting)}"
     return f"{told}; {last.machine} takes {format_number(last.time_s / first.time_s)} times as long"

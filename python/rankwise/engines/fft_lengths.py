@@ -2,7 +2,7 @@
 
 The speed of an FFT depends on the factors of its lengths, so nothing is interpolated. What a launch gave is kept in a file of
 this machine (RANKWISE_FFT_KNOWLEDGE, else in the user's cache), beside what FFTW has learnt while it planned; the same
-question is answered from it later. Between launches transforms differ more than within one (memory is placed anew), and on a
+question is answered from it later. Between launches transforms differ more than within one (memory is placed again), and on a
 machine that others use between minutes, so that several launches are made, by turns with those of other lengths, and one more
 when the question comes again later; the interval is that in which a further launch should lie.
 """
@@ -86,7 +86,7 @@ class Lengths:
                 if datetime.fromisoformat(launch.created).tzinfo is None:
                     raise ValueError("a time without its zone")
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            tell(f"note: {path} is not what was kept there ({error}): timed anew")
+            tell(f"note: {path} is not what was saved there ({error}): timed again")
             self.launches = {}
 
     def add(self, key: str, launch: Launch) -> None:

@@ -36,7 +36,7 @@ class Model:
     """Predicts cases of any workload from a profile.
 
     ``link_model`` overrides the model that the profile chose for its links; ``loaded`` takes the parameters that were
-    measured beside background traffic.
+    measured under background traffic.
     """
 
     name = "model"
@@ -48,7 +48,7 @@ class Model:
         self._loaded = loaded
         if missing := [name for name, link in self.links.items() if loaded and link.loaded is None]:
             raise InputError(
-                f"link {missing[0]} was not measured beside background traffic: run 'rankwise measure --background 1', "
+                f"link {missing[0]} was not measured under background traffic: run 'rankwise measure --background 1', "
                 "or leave --loaded out"
             )
         self.machine = machine_of_profile(profile, link_model, loaded)

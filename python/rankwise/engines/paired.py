@@ -47,7 +47,7 @@ Value = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Plan:
-    """The ingredients of some cases on one placement: sizes in bytes by way of sending, and two ranks for each link class."""
+    """The ingredients of some cases on one placement: sizes in bytes by mode, and two ranks for each link class."""
 
     sizes: Mapping[str, Sequence[int]]
     pairs: Mapping[str, tuple[int, int]]
@@ -123,7 +123,7 @@ class Plan:
         return machine_of_profile(self.profile(profile, value), shared=shared)
 
     def _links(self, value: Value) -> dict[str, dict[str, dict[str, list[list[float]]]]]:
-        """Return the curves of the steps of each link class and way of sending."""
+        """Return the curves of the steps of each link class and mode."""
         links: dict[str, dict[str, dict[str, list[list[float]]]]] = {}
         for name, pair in self.pairs.items():
             for mode, sizes in self.sizes.items():
@@ -267,7 +267,7 @@ def item_of(case: Case) -> str:
 
 
 def sum_up(judgements: Sequence[Judged | None], groups: Sequence[str]) -> tuple[PairedSession, list[Paired]]:
-    """Sum launches up, and each case; ``groups`` names the algorithm and way of sending of each case.
+    """Sum launches up, and each case; ``groups`` names the algorithm and mode of each case.
 
     Launches whose floor is above 15 % are left out; with fewer than three left all is unclear. A case's interval is that of
     the other groups' errors (conformal: the quantile ⌈.95 (n + 1)⌉ of n, which fewer than 20 cannot give).

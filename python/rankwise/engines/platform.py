@@ -49,7 +49,7 @@ class Network:
 
     @property
     def nearest_links(self) -> int:
-        """Links between two nodes that are as near as can be, with the card and the lane that SimGrid has of each node."""
+        """Links between two nodes that are as near as can be, with the NIC and the lane that SimGrid has of each node."""
         return {"torus": 5}.get(self.topology, 6)
 
     def label(self) -> str:
@@ -229,7 +229,7 @@ class Platform:
             f"# {self.name}: {self.network.label()}, {self.network.nodes} nodes of {self.sockets} sockets.",
             f"# Written by rankwise for SimGrid; times in seconds, bandwidths in bytes/s, each times {_WIDER:g}.",
             *self.network.lines(),
-            f"nearest_links {self.network.nearest_links}  # between two neighbouring nodes, their lanes and cards included",
+            f"nearest_links {self.network.nearest_links}  # between two neighbouring nodes, their lanes and NICs included",
             f"hop_latency_s {self.hop_latency_s:.9g}  # for each link beyond these",
             f"sockets {self.sockets}",
             f"card_bytes_per_s {card:.9g}  # of a node, each way",

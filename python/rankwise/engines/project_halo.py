@@ -156,7 +156,7 @@ def _exchange(described: Described, ranks: int, time_s: float, values: _Values) 
 def _costs(
     described: Described, ask: Callable[[_core.Machine], _core.Cost], lacks_card: bool, values: _Values
 ) -> list[_core.Cost]:
-    """What the judge says, and what it says where the card may be faster than is known."""
+    """What the judge says, and what it says where the NIC may be faster than is known."""
     machine = described.with_figures(values)
     return [ask(machine), *([ask(with_faster_card(machine, described.ranks_per_node))] if lacks_card else [])]
 

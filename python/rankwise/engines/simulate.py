@@ -1,4 +1,4 @@
-"""The simulating engine: our own kernels under SimGrid on a described machine; a campaign of runs on all cores, resumed.
+"""The simulating engine: our own kernels under SimGrid on a described machine; a measurement of runs on all cores, resumed.
 
 What one run gives is certain, so a run that stands in the samples file is not done again: the key under which it stands
 is made of the platform, the placement, the kernel with its arguments and SimGrid's version.
@@ -37,7 +37,7 @@ _MOST_RANKS = 20_000
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a campaign: a platform, where each rank sits on it, the kernel's arguments, and how many cases that is."""
+    """One run of a measurement: a platform, where each rank sits on it, the kernel's arguments, and how many cases that is."""
 
     platform: Platform
     placement: _core.Placement
@@ -58,7 +58,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Simulator:
-    """Runs campaigns under SimGrid. ``folder`` keeps samples, platform files and the logs of runs that failed.
+    """Runs measurements under SimGrid. ``folder`` keeps samples, platform files and the logs of runs that failed.
 
     ``jobs`` runs go on at once (None: one a core).
     """
@@ -235,7 +235,7 @@ def _only(records: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
     for record in records:
         if record["record"] == kind:
             return record
-    raise RankwiseError(f"a simulation has no '{kind}' record: delete its samples file and simulate anew")
+    raise RankwiseError(f"a simulation has no '{kind}' record: delete its samples file and simulate again")
 
 
 def _digest(text: str) -> str:

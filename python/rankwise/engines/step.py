@@ -130,7 +130,7 @@ def _placed(on: Priced, node_of_rank: Nodes, parts: Mapping[str, Nodes]) -> _cor
 
 def _priced(on: Priced, program: Program, most_blocks: int, block_bytes: int, placement: _core.Placement) -> StepTime:
     if most_blocks * block_bytes > _MOST_BYTES:
-        raise InputError(f"messages of more than {_MOST_BYTES} B cannot be priced: make --bytes or the weights smaller")
+        raise InputError(f"messages of more than {_MOST_BYTES} B cannot be predicted: make --bytes or the weights smaller")
     found = on.price(program, block_bytes, placement)
     span, busiest = found.span, found.busiest
     return StepTime(span.time_s, *span.ends_s, busiest.resource, busiest.held_s, busiest.size_bytes, found.judge_s, found.notes)

@@ -180,7 +180,7 @@ def _verdict(rows: tuple[Row, ...], known: int, sessions: int, rules: Rules) -> 
     if any(row.over for row in rows):
         minutes = rules.apart_s / 60
         return Judgement(
-            "unclear", f"beyond the usual once: a second session, {minutes:g} minutes after the first, decides", sessions, rows
+            "unclear", f"above the baseline once: a second session, {minutes:g} minutes later, decides", sessions, rows
         )
     judgement = Judgement("same", "", sessions, rows)
     if judgement.could_see > rules.tolerance:

@@ -55,7 +55,7 @@ class Session(Record):
     """A session: when it began, of what machine it is (``key``), its launches, and the value of each figure (a logarithm).
 
     ``over`` names the figures that were beyond what is usual, confirmed or not. One made of a profile has no launches.
-    ``accepted`` is not part of its line: it was slower, and when that was accepted as the usual (empty: it was not).
+    ``accepted`` is not part of its line: it was slower, and when that was accepted as the baseline (empty: it was not).
     """
 
     schema = computed("version of this document", int, lambda of: SCHEMA)
@@ -136,7 +136,7 @@ def _most(launches: Sequence[Launch]) -> str:
     words = {
         "foreign_cpus": "other programs kept {:.1f} processors busy",
         "steal_share": "the hypervisor took {:.0%} of the processors' time",
-        "switches_per_s": "each rank lost its processor {:.0f} times a second",
+        "switches_per_s": "ranks descheduled {:.0f} times a second",
     }
     hit = {name: [value for launch in launches if (value := getattr(launch, name)) >= limit] for name, limit in POOR.items()}
     name = max(hit, key=lambda name: len(hit[name]))

@@ -53,7 +53,7 @@ class SessionPlan:
 
     def __post_init__(self) -> None:
         if self.launches < LEAST_LAUNCHES:
-            raise InputError(f"launches {self.launches} are too few: a session is judged by {LEAST_LAUNCHES} undisturbed ones")
+            raise InputError(f"launches {self.launches} are too few: {LEAST_LAUNCHES} undisturbed ones are needed")
         if not 0 <= self.spread_s <= 86400:
             raise InputError(
                 f"spread {self.spread_s:g} s is not a time of at most a day: give 30m, or 0 for one after the other"
@@ -156,7 +156,7 @@ def alone(history: Path, key: Mapping[str, Any]) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = plain(path).open("a")
     except OSError as error:
-        raise RankwiseError(f"no session can be kept beside {history} ({error.strerror}): name another --history") from None
+        raise RankwiseError(f"no session can be saved next to {history} ({error.strerror}): name another --history") from None
     with stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -172,7 +172,7 @@ def samples_path(history: Path, key: Mapping[str, Any]) -> Path:
 
 
 def _campaigns(path: Path, plan: SessionPlan, digest: str) -> list[Campaign]:
-    """Return the whole launches of the session under way; one too old, or of other kernels, is begun anew."""
+    """Return the whole launches of the session under way; one too old, or of other kernels, is begun again."""
     if not path.exists() or not path.stat().st_size:
         return []
     campaigns = [campaign for campaign in read_campaigns(path) if campaign.complete and campaign.witnesses]
@@ -181,7 +181,7 @@ def _campaigns(path: Path, plan: SessionPlan, digest: str) -> list[Campaign]:
         kernels = campaigns[0].head["machine"].get("kernels")
         if 0 <= age_s <= plan.spread_s + _MOST_PAUSE_S + plan.seconds * 10 and kernels == digest:
             return campaigns
-        tell(f"{path}: the launches of an interrupted session are {age_s / 3600:.1f} h old, or of other kernels: begun anew")
+        tell(f"{path}: the launches of an interrupted session are {age_s / 3600:.1f} h old, or of other kernels: begun again")
     path.unlink()
     return []
 

@@ -95,7 +95,7 @@ def allocated_hosts() -> tuple[str, ...]:
             what = "is not known to Slurm any more" if state == _UNKNOWN else f"has ended ({state})"
         raise UnusableEnvironmentError(
             f"SLURM_JOB_ID={allocation.job_id} with SLURM_JOB_NODELIST={_variable('SLURM_JOB_NODELIST', 'SLURM_NODELIST')} is "
-            f"stale: the job {what}; mend: leave that job's shell (or: unset ${{!SLURM_@}}), and begin anew with salloc or "
+            f"stale: the job {what}; fix: leave that job's shell (or: unset ${{!SLURM_@}}), and begin again with salloc or "
             "sbatch"
         )
     if len(allocation.hosts) < 2:

@@ -52,7 +52,7 @@ def has_kernels(compiler: Path) -> bool:
 
 
 def build(part: Part, compiler: Path | None = None) -> Path:
-    """Return what comes of a target of the installed CMakeLists.txt, built on top of the core that was installed; anew when
+    """Return what comes of a target of the installed CMakeLists.txt, built on top of the core that was installed; again when
     sources or compiler have changed.
 
     ``compiler``: an MPI's wrapper; None: the default MPI. What is built for one MPI shares a folder in the cache, and so what

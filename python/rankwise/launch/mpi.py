@@ -142,7 +142,7 @@ def _find_launcher(beside: Sequence[Path], library_family: str) -> Launcher:
     paths = [folder / name for folder in folders for name in names if os.access(folder / name, os.X_OK)]
     if not paths:
         raise UnusableEnvironmentError(
-            "no mpiexec beside the MPI library nor on PATH: install the default MPI with 'pip install mpich'"
+            "no mpiexec next to the MPI library nor on PATH: install the default MPI with 'pip install mpich'"
         )
     launchers = (_launcher_at(path, library_family) for path in paths)
     first = next(launchers)
@@ -165,7 +165,7 @@ def _about(kernels: Path) -> Mapping[str, Any]:
         reason = " ".join(text.split())[-300:] or f"exit code {code}"
         if re.search(r"libmpi\S*: cannot open shared object file", reason):
             raise UnusableEnvironmentError(
-                "there is no MPI beside rankwise: pip install 'rankwise[mpich]' brings MPICH, RANKWISE_MPI=system takes the "
+                "no MPI is installed with rankwise: pip install 'rankwise[mpich]' brings MPICH, RANKWISE_MPI=system takes the "
                 "mpicxx on PATH"
             ) from None
         raise UnusableEnvironmentError(

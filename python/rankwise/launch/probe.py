@@ -49,7 +49,7 @@ def _told(command: Command, hosts: Sequence[str], what: str) -> list[list[str]]:
         if child.wait() != 0:
             raise RankwiseError(
                 f"the launcher does not start ranks on {', '.join(distinct(hosts))} ({child.error_line()}): name nodes that "
-                "it reaches with --hosts, or observe the program anew where it runs now"
+                "it reaches with --hosts, or observe the program again where it runs now"
             )
     return [line for line in lines if line and line[0].startswith("rankwise-")]
 

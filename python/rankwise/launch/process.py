@@ -139,7 +139,7 @@ class Child:
             yield pending.decode("utf-8", "replace")
 
     def heard(self) -> None:
-        """Begin the silence anew."""
+        """Begin the silence again."""
         self._heard_s = time.monotonic()
         self._waited_s: dict[int, float] | None = None
 

@@ -37,7 +37,7 @@ class Comparison(Record):
     """
 
     link: str = key("link class, or shared")
-    sending: str = key("way of sending, or the shared resource")
+    sending: str = key("mode, or the shared resource")
     quantity: Quantity = key("alpha, beta or time; of a shared resource beta, both-ways or message")
     size_bytes: int | None = key("size of the message; null: of all sizes")
     a: float = key("the figure of profile A, s, s/byte or bytes/s")
@@ -243,13 +243,13 @@ def in_words(found: Compared, tolerance: float) -> str:
                 f"of all {name_of(best)}, {best.ratio:.2f} times"
             )
         case "unusable":
-            return "unusable: the figures of both profiles are poor: measure both again on a quieter machine"
+            return "unusable: the figures of both profiles are poor: measure both again on a less busy machine"
         case "unclear" if found.poor:
-            return f"unclear: the figures of the {found.poor[0]} profile are poor: measure it again on a quieter machine"
+            return f"unclear: the figures of the {found.poor[0]} profile are poor: measure it again on a less busy machine"
         case "unclear":
             return (
                 f"unclear: the intervals of {len(unclear)} of {len(comparisons)} figures reach across {percent}: measure both "
-                "for longer, or on a quieter machine"
+                "for longer, or on a less busy machine"
             )
         case "same":
             wide = f", but for {len(unclear)} figures whose intervals are too wide" if unclear else ""

@@ -62,7 +62,7 @@ QUANTITIES: dict[str, QuantityKind] = {
     "leaf_nodes": QuantityKind("1", "nodes of a leaf switch", whole=True),
     "leaf_taper": QuantityKind("1", "share of what a leaf switch's nodes inject that leaves it"),
     "group_nodes": QuantityKind("1", "nodes of a group or island, whose traffic to others the taper limits", whole=True),
-    "message_rate": QuantityKind("1/s", "messages a second that a node's cards send"),
+    "message_rate": QuantityKind("1/s", "messages a second that a node's NICs send"),
     "eager_limit": QuantityKind("B", "size from which on plain sends wait for their receivers"),
     "overhead": QuantityKind("s", "processor time for a message, at either end (o)"),
     "gap": QuantityKind("s", "time between two messages of one rank (g)"),
@@ -287,15 +287,15 @@ def parse_description(text: str, where: str) -> Description:
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"machine file {where} is not TOML ({error}): mend that line") from None
+        raise InputError(f"machine file {where} is not TOML ({error}): fix that line") from None
     except ValueError:  # of a whole number only
         lines = enumerate(text.splitlines(), start=1)
         line = next((n for n, words in lines if re.search(rf"\w{{{MOST_DIGITS}}}", words)), 1)
         raise InputError(
-            f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: mend it"
+            f"machine file {where}, line {line}: a whole number of more than {MOST_DIGITS} digits: fix it"
         ) from None
     except RecursionError:
-        raise InputError(f"machine file {where} is nested too deeply: mend it") from None
+        raise InputError(f"machine file {where} is nested too deeply: fix it") from None
     try:
         return _described(record, where)
     except InputError as error:
@@ -437,7 +437,7 @@ def _number(record: Mapping[str, Any], key: str, where: str, at: str) -> float:
         raise InputError(f"machine file {where}: {at}.{key} is missing: add it, or leave the figure out")
     value = record[key]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise InputError(f"machine file {where}: {at}.{key} {value!r} is not a number above 0: mend it")
+        raise InputError(f"machine file {where}: {at}.{key} {value!r} is not a number above 0: fix it")
     return float(value)
 
 

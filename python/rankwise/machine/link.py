@@ -76,7 +76,7 @@ class LinkModel(Record):
     )
     parameters: Mapping[str, Parameter] = key("figures by name", factory=dict, after="parameter_count")
     parameter_count: int | None = key(
-        "number of parameters; of all ways of sending together where these share parameters", default=None,
+        "number of parameters; of all modes together where these share parameters", default=None,
         after="cross_validated_error",
     )  # fmt: skip
     cross_validated_error: float | None = key(

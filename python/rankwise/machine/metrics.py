@@ -49,7 +49,7 @@ def text(profile: Profile) -> str:
         *gauge("rankwise_profile_link_samples", "Samples of plain sends behind a link class.", samples),
         *gauge("rankwise_profile_shared_bytes_per_second", "What messages share, one way, all pairs together.", shared),
         *gauge(
-            "rankwise_profile_trust", "How far the figures can be trusted: 1 for the level that holds.",
+            "rankwise_profile_trust", "Quality of the measurement: 1 for the level that holds.",
             [({"level": level}, float(level == profile.trust.level)) for level in LEVELS],
         ),
     ]  # fmt: skip

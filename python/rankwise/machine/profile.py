@@ -6,7 +6,7 @@ maps a link class (same-core, shared-cache, same-socket, other-socket, other-nod
 sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it). ``fft3d`` stands there when
 ``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` after ``rankwise measure pack`` (packing.py). Schema 1 had
-of what is shared the card's rate only, with a link.
+of what is shared the NIC's rate only, with a link.
 """
 
 from __future__ import annotations
@@ -83,19 +83,19 @@ class Spread(Record):
 
 @record
 class Link(Record):
-    """One link class: the curve of a plain send, those of other ways of sending by name, why this model was chosen.
+    """One link class: the curve of a plain send, those of other modes by name, why this model was chosen.
 
     ``parameters`` are what was measured directly rather than fitted (LogGP's o, g and l, limits of the protocol); ``loaded``
     is the link while others use it.
-    ``reference_loop_s`` is the time of a fixed piece of work beside the samples: times divided by it can be compared
+    ``reference_loop_s`` is the time of a fixed piece of work between the samples: times divided by it can be compared
     between hours in which the processor was faster or slower. None where none was timed.
     """
 
     send: Curve = key("a plain send", inline=True)
-    variants: Mapping[str, Curve] = key("other ways of sending, by name", factory=dict, after="reason")
+    variants: Mapping[str, Curve] = key("other modes, by name", factory=dict, after="reason")
     choice: Choice | None = None
     reference_loop_s: float | None = key(
-        "time of a fixed piece of work beside the samples, the median; null: none was timed", default=None, above=0,
+        "time of a fixed piece of work between the samples, the median; null: none was timed", default=None, above=0,
         after="send",
     )  # fmt: skip
     alpha_loops = computed(
@@ -116,7 +116,7 @@ class Link(Record):
         write=lambda spread: spread or UNKNOWN,
         read=lambda value, what: None if value in (None, UNKNOWN) else Spread.from_dict(value, what),
     )  # fmt: skip
-    steps: Mapping[str, Mapping[str, Any]] = key("what a rank's steps take, by way of sending", factory=dict, omit=True)
+    steps: Mapping[str, Mapping[str, Any]] = key("what a rank's steps take, by mode", factory=dict, omit=True)
 
     @property
     def together(self) -> dict[str, Curve]:
@@ -156,13 +156,13 @@ class Link(Record):
 
 @record
 class Campaign(Record):
-    """A campaign that figures of a profile come from."""
+    """A measurement that figures of a profile come from."""
 
-    id: str = key("id of the campaign")
+    id: str = key("id of the measurement")
     kind: str = key("what was measured")
     created: str = key("when, UTC")
     launches: int = key("launches of the ranks")
-    level: str = key("how far its figures can be trusted: good, limited, poor or unknown")
+    level: str = key("quality of the measurement: good, limited, poor or unknown")
 
 
 @record
@@ -183,9 +183,9 @@ class Source(Record):
 
     kind: str = key("measured, or imported from a table")
     samples_file: str = key("file of the samples", optional=True)
-    campaign: str = key("id of the campaign", optional=True)
+    campaign: str = key("id of the measurement", optional=True)
     measured: str = key("when, UTC", optional=True)
-    campaigns: tuple[Campaign, ...] = key("campaigns that the figures are of", optional=True)
+    campaigns: tuple[Campaign, ...] = key("measurements that the figures are of", optional=True)
     timer_cost_s: float = key("what reading the clock takes", optional=True)
     statistic: str = key("what stands for a row's samples", optional=True)
     model: str = key("model that was asked for", optional=True)
@@ -197,7 +197,7 @@ class Source(Record):
     precision: float | None = key("to which share every row was to be known; null: not asked for", optional=True)
     stopped_by: str = key("what ended it: precision or time", optional=True)
     imprecise_cells: int = key("rows whose interval did not become narrow", optional=True)
-    visits_left_out: int = key("planned visits that the time left out", optional=True)
+    visits_left_out: int = key("planned sample batches that the time left out", optional=True)
 
 
 @record
@@ -216,7 +216,7 @@ class Profile(Record):
     shared: Shared = key("what ranks share", default=Shared(), after="trust")
     # With steps: copies and additions of fresh blocks, [bytes, seconds].
     work: Mapping[str, Any] = key("copies and additions of fresh blocks", factory=dict, omit=True)
-    trust: Trust = key("how far the figures can be trusted", default=Trust(), after="warnings", read=Trust.from_dict)
+    trust: Trust = key("quality of the measurement", default=Trust(), after="warnings", read=Trust.from_dict)
     packing: Packing | None = key("what packing a message takes, by the bytes of a row", default=None, omit=True)
 
     @property

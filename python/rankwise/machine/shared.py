@@ -1,4 +1,4 @@
-"""What the ranks of a node share, and the nodes of a machine: the card, the memory, the links between sockets and above nodes.
+"""What the ranks of a node share, and the nodes of a machine: the NIC, the memory, the links between sockets and above nodes.
 
 A resource carries so many bytes a second, each way, and so many messages, however many pairs of ranks are at it: what is
 measured is that of as many pairs as there are, at once.
@@ -65,7 +65,7 @@ class Level(Record):
 class Shared(Record):
     """What is known of each kind of resource (None: nothing); ``levels`` go from the innermost switches outwards."""
 
-    card: Resource | None = key("the card of a node, each direction", default=None, omit=True)
+    card: Resource | None = key("the NIC of a node, each direction", default=None, omit=True)
     memory: Resource | None = key("memory of a node, for messages that stay in it", default=None, omit=True)
     socket: Resource | None = key("memory of one socket, where a node has several", default=None, omit=True)
     sockets: Resource | None = key("the link between the sockets of a node", default=None, omit=True)

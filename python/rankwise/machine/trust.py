@@ -39,7 +39,7 @@ class Trust(Record):
 
     level: Level = key("good, limited, poor or unknown", default="unknown")
     reasons: tuple[Reason, ...] = key("what spoiled the figures, the gravest first", default=())
-    of: Mapping[str, Mapping[str, Level]] = key("by link class and way of sending", factory=dict)
+    of: Mapping[str, Mapping[str, Level]] = key("by link class and mode", factory=dict)
     half_width: float | None = key("share to which half of the rows are known", default=None)
     launches: int | None = key("how many there were at least", default=None)
     file: str = field(default="", compare=False)

@@ -119,7 +119,7 @@ def node_sizes_of(where: str, cells: int, nodes: int | None, ppn: int | None, no
     cells_text = f"{where} {cells} {'cells' if where.startswith('--grid') else 'ranks'}"
     if node_sizes is not None:
         if nodes is not None or ppn is not None:
-            raise InputError("--node-sizes stands beside --nodes or --ppn: give either the one or the others")
+            raise InputError("--node-sizes excludes --nodes and --ppn: give either the one or the others")
         sizes = parse_ints(node_sizes, "--node-sizes")
         if sum(sizes) != cells:
             raise InputError(f"{cells_text} but --node-sizes sum to {sum(sizes)}: change one of them so that both are equal")

@@ -536,9 +536,9 @@ def _metis(text: _Text) -> tuple[int, _Triples]:
         raise text.wrong(at, f"the last of {own} vertices, and the head promises {ranks}")
     for (a, b), sent_there in pairs.items():
         if pairs.get((b, a)) != sent_there:
-            raise text.wrong(line_of[a], f"the edge from {a + 1} to {b + 1} does not weigh the same at both: mend one end")
+            raise text.wrong(line_of[a], f"the edge from {a + 1} to {b + 1} does not weigh the same at both: fix one end")
     if len(pairs) != 2 * edges:
-        raise InputError(f"--graph {text.path}: it has {len(pairs) // 2} edges, and its head promises {edges}: mend the head")
+        raise InputError(f"--graph {text.path}: it has {len(pairs) // 2} edges, and its head promises {edges}: fix the head")
     return ranks, ([a for a, _ in pairs], [b for _, b in pairs], list(pairs.values()))
 
 

@@ -1,4 +1,4 @@
-"""What a campaign adds to the profile that is there: better figures are never replaced by worse ones."""
+"""What a measurement adds to the profile that is there: better figures are never replaced by worse ones."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _OVERLAP = "overlap"  # of a ping-pong's ways
 
 
 def added(present: Profile, new: Profile, what: str) -> Profile:
-    """Return the profile of one machine after a further campaign.
+    """Return the profile of one machine after a further measurement.
 
     A ping-pong campaign (``what``) renews the ping-pong and its profile's source; any other one keeps the better ping-pong of
     the two, link by link, and adds what it measured beside. What only one of the two has is kept. A profile of another
-    machine, or one that was not measured, is replaced by what a ping-pong campaign found.
+    machine, or one that was not measured, is replaced by what a ping-pong measurement found.
     """
     if what == "pingpong" and not _same_machine(present, new):
         return new
@@ -42,7 +42,7 @@ def added(present: Profile, new: Profile, what: str) -> Profile:
 
 
 def _campaigns(present: Profile, new: Profile) -> dict[str, list[dict[str, Any]]]:
-    """Return the campaigns that figures come from: of each kind the newest."""
+    """Return the measurements that figures come from: of each kind the newest."""
     kinds = {str(one["kind"]): one for profile in (present, new) for one in profile.source.get("campaigns", [])}
     return {"campaigns": list(kinds.values())} if kinds else {}
 

@@ -100,7 +100,7 @@ class AllPairs(Record):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a campaign says: the effects of each size, and all findings, nodes before pairs."""
+    """What a measurement says: the effects of each size, and all findings, nodes before pairs."""
 
     effects: Mapping[int, Effects]
     findings: tuple[Finding, ...]
@@ -112,7 +112,7 @@ class Judgement:
 
 
 def judge(campaign: AllPairs, leaf_of: Sequence[str | None] = ()) -> Judgement:
-    """Name what is slow in a campaign. Raises InputError for fewer than four nodes."""
+    """Name what is slow in a measurement. Raises InputError for fewer than four nodes."""
     if len(campaign.hosts) < LEAST_NODES:
         raise InputError(
             f"{len(campaign.hosts)} nodes answer: to tell which one is slow takes at least {LEAST_NODES}, name more with "
@@ -191,10 +191,10 @@ def measure_all_pairs(
     resume: bool = False,
     meter: Meter = SILENT,
 ) -> AllPairs:
-    """Measure until what is 20 % slower can be seen, at most twelve sweeps, and candidates again; return the campaign.
+    """Measure until what is 20 % slower can be seen, at most twelve sweeps, and candidates again; return the measurement.
 
     No further sweep is begun that would end after so many ``seconds``. Hosts that do not answer are named on stderr, the others
-    measured. With ``resume`` the newest campaign of the file goes on. Raises RankwiseError and its kinds.
+    measured. With ``resume`` the newest measurement of the file goes on. Raises RankwiseError and its kinds.
     """
     hosts, silent, crowded = answering(mpi, hosts)
     for host, why in silent.items():
@@ -206,7 +206,7 @@ def measure_all_pairs(
             return load(path)
         if set(head["hosts"]) - set(hosts):
             raise InputError(
-                f"{path} was begun with {', '.join(sorted(set(head['hosts']) - set(hosts)))}, not there now: begin anew"
+                f"{path} was begun with {', '.join(sorted(set(head['hosts']) - set(hosts)))}, not there now: begin again"
             )
         hosts, sizes = [str(host) for host in head["hosts"]], [int(size) for size in head["sizes"]]
     with SamplesFile(path) as samples:
@@ -228,7 +228,7 @@ def measure_all_pairs(
 
 
 class _Run:
-    """A campaign under way."""
+    """A measurement under way."""
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class _Run:
             self.mpi, arguments, len(self.hosts), self.crowded, "streaming between all pairs", self.hosts
         ):
             if line["record"] == "samples" and not line["verified"]:
-                raise RankwiseError(f"messages of {line['size_bytes']} B delivered wrong bytes: do not trust this MPI")
+                raise RankwiseError(f"messages of {line['size_bytes']} B delivered wrong bytes: this MPI is unreliable")
             self._keep({**line, **tags})
             if line["record"] == "round":
                 self.meter.advance()
@@ -312,7 +312,7 @@ def confirmation_rounds(candidates: Sequence[Pair], nodes: int, repetitions: int
     """Return rounds of disjoint pairs in which each candidate occurs so often, beside as many other pairs, at least four.
 
     What nodes there are decides how many fit; candidates take at most half of them, so that the others tell what a round's
-    level is. The others are drawn anew for each round, so that what pairs share by chance does not stay.
+    level is. The others are drawn again for each round, so that what pairs share by chance does not stay.
     """
     rng = random.Random(f"{seed}/{nodes}/{len(candidates)}")
     known, rounds = set(candidates), []
@@ -349,7 +349,7 @@ _NEEDED = {
 
 
 def load(path: Path) -> AllPairs:
-    """Read the newest campaign of all pairs in a samples file. Raises InputError when there is none, or too little of it."""
+    """Read the newest measurement of all pairs in a samples file. Raises InputError when there is none, or too little of it."""
 
     def read(trace: Trace) -> AllPairs:
         head, records = _newest(path, trace)
@@ -358,7 +358,7 @@ def load(path: Path) -> AllPairs:
         except InputError as error:
             raise InputError(f"samples {path}: {error}") from None
 
-    return read_through(read, f"samples {path}", "measure anew")
+    return read_through(read, f"samples {path}", "measure again")
 
 
 def _newest(path: Path, trace: Trace) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
@@ -375,7 +375,7 @@ def _newest(path: Path, trace: Trace) -> tuple[Mapping[str, Any], list[Mapping[s
             of_hosts = {"round": ("partner", "seconds", "busy_s", "own_s"), "start": ("placements",)}
             for key in of_hosts.get(line["record"], ()):
                 if not isinstance(line[key], list) or len(line[key]) != hosts:
-                    raise InputError(f"{path}, line {number}: {key} is not of {hosts} hosts: measure anew")
+                    raise InputError(f"{path}, line {number}: {key} is not of {hosts} hosts: measure again")
             records.append(line)
     if head is None:
         raise InputError(f"{path} holds no streams between all pairs: take them with 'rankwise measure all-pairs --hosts ...'")
@@ -400,7 +400,7 @@ def _assembled(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
                 row = np.full(len(hosts), np.nan)
                 if len(samples["time_s"]) != int(samples["repeats"]) * int(np.sum(who >= 0)):
                     raise InputError(
-                        f"round {round_['round']} has not {samples['repeats']} times of each pair of {size} B: measure anew"
+                        f"round {round_['round']} has not {samples['repeats']} times of each pair of {size} B: measure again"
                     )
                 repeats = np.asarray(samples["time_s"], dtype=np.float64).reshape(-1, int(samples["repeats"]))
                 row[who >= 0] = np.median(repeats, axis=1)
@@ -412,7 +412,7 @@ def _assembled(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
         if work:
             busy.extend(_busy(placements, work))
     if not partner:
-        raise InputError(f"campaign {head['campaign']} holds no round: measure anew, or go on with --resume")
+        raise InputError(f"measurement {head['campaign']} holds no round: measure again, or go on with --resume")
     seconds = sum(float(record["seconds"]) for record in records if record["record"] == "witness")
     return AllPairs(
         hosts, tuple(head["silent"]), str(head["created"]), seconds, messages, np.asarray(partner), np.asarray(sweep),

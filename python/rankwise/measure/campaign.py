@@ -1,6 +1,6 @@
-"""The campaign: what is measured, in which order, and how it goes on after an interruption.
+"""The measurement: what is measured, in which order, and how it goes on after an interruption.
 
-A campaign measures cells (an operation and a message size) for each link class that the machine offers, in many short
+A measurement measures cells (an operation and a message size) for each link class that the machine offers, in many short
 launches (turns.py). Within a launch every cell is visited once, in another order each time, so that a disturbance falls
 neither on one cell nor on neighbouring sizes. Raw samples go to the samples file as they come.
 """
@@ -37,7 +37,7 @@ _LOOK_EVERY = 5  # launches: whether all is known precisely
 
 @record
 class Plan(Record):
-    """What a campaign measures: where for each link class, which cells, and the time to spend."""
+    """What a measurement measures: where for each link class, which cells, and the time to spend."""
 
     places: Mapping[str, Places] = key()
     sizes: tuple[int, ...] = key()
@@ -90,9 +90,9 @@ class Plan(Record):
         try:
             return super().from_dict({"pairs_share": 0.0, **value}, what)
         except KeyError as error:
-            raise InputError(f"the samples file's plan lacks {error}: measure anew without --resume") from None
+            raise InputError(f"the samples file's plan lacks {error}: measure again without --resume") from None
         except (ValueError, TypeError) as error:
-            raise InputError(f"the samples file's plan cannot be read ({error}): measure anew without --resume") from None
+            raise InputError(f"the samples file's plan cannot be read ({error}): measure again without --resume") from None
 
 
 def default_sizes(largest_size_bytes: int = 4 << 20) -> tuple[int, ...]:
@@ -116,9 +116,9 @@ def measure(
     meter: Meter = SILENT,
     hosts: Sequence[str] = (),
 ) -> Campaign:
-    """Run a campaign, or with ``resume`` the rest of the last one in the file; return it as read back.
+    """Run a measurement, or with ``resume`` the rest of the last one in the file; return it as read back.
 
-    ``hosts`` are the nodes at hand now: a resumed campaign goes on between those when it has lost its own.
+    ``hosts`` are the nodes at hand now: a resumed measurement goes on between those when it has lost its own.
 
     Raises RankwiseError when a rank dies, InputError when there is nothing to resume, and leaves all samples taken so
     far in the file whatever happens.
@@ -157,17 +157,17 @@ def measure(
 
 
 def last_campaign(path: Path) -> Campaign:
-    """Return the newest campaign of a samples file that has a plan. Raises InputError when there is none."""
+    """Return the newest measurement of a samples file that has a plan. Raises InputError when there is none."""
     campaigns = [campaign for campaign in read_campaigns(path) if "plan" in campaign.head]
     if not campaigns:
-        raise InputError(f"{path} holds no campaign: measure without --resume first")
+        raise InputError(f"{path} holds no measurement: measure without --resume first")
     require_one_machine(campaigns, path)
     return campaigns[-1]
 
 
 @dataclass
 class _Run:
-    """A campaign under way."""
+    """A measurement under way."""
 
     mpi: Mpi
     plan: Plan
@@ -182,7 +182,7 @@ class _Run:
     line: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))  # time of a plain send by size
 
     def take_up(self, campaign: Campaign) -> None:
-        """Take in what an interrupted campaign has done; a launch that was cut off lacks only what it did not visit."""
+        """Take in what an interrupted measurement has done; a launch that was cut off lacks only what it did not visit."""
         of_launch: dict[tuple[str, int], int] = defaultdict(int)  # witnesses: in the order of parts where they name none
         for witness in campaign.witnesses:
             link, launch = str(witness["class"]), int(witness["launch"])
@@ -331,7 +331,7 @@ class _Run:
                 elif not record.get("verified", True):
                     raise RankwiseError(
                         f"{record['operation']} of {record['size_bytes']} B delivered wrong bytes over {link}: "
-                        "do not trust this MPI; samples so far are kept"
+                        "this MPI is unreliable; samples so far are kept"
                     )
                 ended_s = time.monotonic()
                 record = {**record, **tags}
@@ -343,7 +343,7 @@ class _Run:
             raise
         except RankwiseError as error:
             raise RankwiseError(
-                f"{error}; {taken} of {len(turn.cells)} visits of this launch are in {self.samples.path}: go on with --resume"
+                f"{error}; {taken} of {len(turn.cells)} sample batches are in {self.samples.path}: go on with --resume"
             ) from None
         # A link that was down between two launches was down, too.
         seen = {

@@ -1,6 +1,6 @@
-"""The cells of a campaign: the times of one message or round, by operation, size and launch.
+"""The cells of a measurement: the times of one message or round, by operation, size and launch.
 
-When a campaign may stop: every cell's 95 % interval is as narrow as asked.
+When a measurement may stop: every cell's 95 % interval is as narrow as asked.
 """
 
 from __future__ import annotations

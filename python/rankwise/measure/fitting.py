@@ -1,6 +1,6 @@
-"""From raw samples to a profile: tables per link class and way of sending, their models, the machine's record.
+"""From raw samples to a profile: tables per link class and mode, their models, the machine's record.
 
-What a campaign measures beside the ways of sending that models are fitted to: the parts of a message one by one, streams,
+What a measurement measures beside the ways of sending that models are fitted to: the parts of a message one by one, streams,
 collectives, the link under load.
 """
 
@@ -216,7 +216,7 @@ def profile_from_campaign(
     method: str = "regression",
     history: Sequence[Campaign] = (),
 ) -> Profile:
-    """Fit everything that a campaign has samples for; earlier campaigns tell how much launches differ on this machine.
+    """Fit everything that a measurement has samples for; earlier measurements tell how much launches differ on this machine.
 
     Raises InputError when there is too little or it makes no sense.
     """
@@ -229,7 +229,7 @@ def profile_from_campaign(
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
         if len(cells.get(SEND, {})) < LEAST_SIZES:
-            mend = "measure anew with more --seconds or --sizes" if campaign.complete else "measure on with --resume"
+            mend = "measure again with more --seconds or --sizes" if campaign.complete else "measure on with --resume"
             unfit.append(f"{len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least {LEAST_SIZES}; {mend}")
             continue
         sessions = [cells_of(earlier, name, timer_cost_s(earlier)) for earlier in history]

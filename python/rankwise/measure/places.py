@@ -149,7 +149,7 @@ def moved_to(places: Mapping[str, Places], hosts: Sequence[str], of_all: bool = 
             if len(hosts) < least:
                 raise InputError(
                     f"{link} was begun between {len(at.hosts)} nodes and there are {len(hosts)} now: "
-                    f"go on with --resume on {least} nodes, or measure anew without it"
+                    f"go on with --resume on {least} nodes, or measure again without it"
                 )
             at = replace(at, hosts=tuple(hosts[: len(at.hosts)]))
         moved[link] = at

@@ -1,4 +1,4 @@
-"""From a samples file to a profile: the newest campaign of each kind, one added to the other as 'measure' adds them."""
+"""From a samples file to a profile: the newest measurement of each kind, one added to the other as 'measure' adds them."""
 
 from __future__ import annotations
 
@@ -21,51 +21,51 @@ _FAR_APART_S = 3600.0
 
 
 def profile_of_samples(path: Path, statistic: str = "median", model: str = "auto", method: str = "regression") -> Profile:
-    """Fit the newest campaign of each kind in a samples file; older ones tell how much launches and sessions differ.
+    """Fit the newest measurement of each kind in a samples file; older ones tell how much launches and sessions differ.
 
-    Raises InputError for a file without campaigns or with those of several machines.
+    Raises InputError for a file without measurements or with those of several machines.
     """
 
     def read(trace: Trace) -> Profile:
         campaigns = [campaign for campaign in read_campaigns(path, trace) if "plan" in campaign.head]
         if not campaigns:
-            raise InputError(f"{path} holds no campaign: measure without --resume first")
+            raise InputError(f"{path} holds no measurement: measure without --resume first")
         return _of_campaigns(campaigns, path, statistic, model, method)
 
-    return read_through(read, f"samples {path}", "measure anew, or remove the campaign's lines")
+    return read_through(read, f"samples {path}", "measure again, or remove the measurement's lines")
 
 
 def _of_campaigns(campaigns: Sequence[Campaign], path: Path, statistic: str, model: str, method: str) -> Profile:
     require_one_machine(campaigns, path)
     newest = newest_of_each_kind(campaigns)
     warnings = [
-        f"the {kind_of(campaign)} campaign of {campaign.head.get('created')} in {path.name} is left out: of its kind there is "
+        f"the {kind_of(campaign)} measurement of {campaign.head.get('created')} in {path.name} is left out: there is "
         "a newer one"
         for campaign in campaigns if all(campaign is not one for one in newest) and campaign.samples
     ]  # fmt: skip
     profile: Profile | None = None
     for campaign in newest:
-        notes = () if campaign.complete else (f"the campaign in {path.name} was interrupted: go on with --resume",)
+        notes = () if campaign.complete else (f"the measurement in {path.name} was interrupted: go on with --resume",)
         try:
             one = profile_from_campaign(campaign, path, statistic, notes, model, method, history_of(campaign, campaigns))
         except InputError as error:
             if len(newest) == 1:
                 raise
-            warnings.append(f"the {kind_of(campaign)} campaign of {campaign.head.get('created')} adds nothing: {error}")
+            warnings.append(f"the {kind_of(campaign)} measurement of {campaign.head.get('created')} adds nothing: {error}")
             continue
         profile = one if profile is None else added(profile, one, kind_of(campaign))
     if profile is None:
-        raise InputError(f"samples {path} hold no campaign that a model can be fitted to: {warnings[-1]}")
+        raise InputError(f"samples {path} hold no measurement that a model can be fitted to: {warnings[-1]}")
     apart_s = _at(newest[-1]) - _at(newest[0])
     if apart_s > _FAR_APART_S:
-        warnings.append(f"campaigns {apart_s / 3600:.1f} h apart stand together: the machine may have changed between them")
+        warnings.append(f"measurements {apart_s / 3600:.1f} h apart stand together: the machine may have changed between them")
     return replace(profile, warnings=tuple(dict.fromkeys((*warnings, *profile.warnings))))
 
 
 def newest_of_each_kind(campaigns: Sequence[Campaign]) -> list[Campaign]:
-    """Return the newest campaign of each kind and set of links, a complete one before an interrupted one, oldest first.
+    """Return the newest measurement of each kind and set of links, a complete one before an interrupted one, oldest first.
 
-    Those of another MPI library than the newest campaign's tell nothing of it.
+    Those of another MPI library than the newest measurement's tell nothing of it.
     """
     mpi = str(campaigns[-1].head.get("machine", {}).get("mpi"))
     chosen: dict[object, Campaign] = {}
@@ -96,7 +96,7 @@ def history_of(campaign: Campaign, campaigns: Sequence[Campaign]) -> list[Campai
 
 
 def kind_of(campaign: Campaign) -> str:
-    """Return what a campaign measured: pingpong, bandwidth and so on."""
+    """Return what a measurement measured: pingpong, bandwidth and so on."""
     return str(campaign.head.get("plan", {}).get("what", "pingpong"))
 
 

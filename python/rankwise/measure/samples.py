@@ -1,6 +1,6 @@
 """Raw samples: an append-only JSON Lines file from which every fit and report is recomputed.
 
-The file holds one campaign after the other. A ``campaign`` record opens one and carries its plan; ``samples`` records
+The file holds one measurement after the other. A ``measurement`` record opens one and carries its plan; ``samples`` records
 carry raw times of one cell (operation and size, or exchange case) of one launch, ``limits`` records sizes up to which sends
 do not wait, ``witness`` records what the machine did meanwhile; ``complete`` closes a campaign. What was cut off in mid-line (a
 full disk, a power cut) is reported and skipped; nothing is ever rewritten.
@@ -56,7 +56,7 @@ class SamplesFile:
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one record, so that it is in the file before anything else happens. Raises RankwiseError."""
         if os.fstat(self._stream.fileno()).st_nlink == 0:
-            raise RankwiseError(f"{self.path} was removed meanwhile, with what was measured: measure anew")
+            raise RankwiseError(f"{self.path} was removed meanwhile, with what was measured: measure again")
         line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         try:
             if self._stream.write(line) != len(line):
@@ -68,7 +68,7 @@ class SamplesFile:
 
     @contextmanager
     def campaign(self, **head: object) -> Iterator[str]:
-        """Open a campaign whose opening record has ``head``, and close it unless something goes wrong; gives its id."""
+        """Open a measurement whose opening record has ``head``, and close it unless something goes wrong; gives its id."""
         identity = new_campaign_id()
         self.append({"record": "campaign", "campaign": identity, "schema": SCHEMA, **head, "created": now()})
         yield identity
@@ -85,7 +85,7 @@ class SamplesFile:
 
 @dataclass
 class Campaign:
-    """One campaign as read back: its opening record, samples and witnesses in order, and whether it was completed."""
+    """One measurement as read back: its opening record, samples and witnesses in order, and whether it was completed."""
 
     head: Mapping[str, Any]
     samples: list[Mapping[str, Any]]
@@ -132,7 +132,7 @@ class Campaign:
 
 
 def new_campaign_id() -> str:
-    """Return a name that no other campaign has: the time, and some digits more."""
+    """Return a name that no other measurement has: the time, and some digits more."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
 
 
@@ -173,7 +173,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
-    """Read all campaigns of a samples file, oldest first. Raises InputError."""
+    """Read all measurements of a samples file, oldest first. Raises InputError."""
     campaigns: dict[str, Campaign] = {}
     for number, record in read_records(path, trace):
         kind, identity = record["record"], record.get("campaign")
@@ -187,7 +187,7 @@ def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
             continue
         if str(identity) not in campaigns:
             raise InputError(
-                f"{path}, line {number}: of a campaign {identity!s:.40} that never began: is it edited? Remove the line, the "
+                f"{path}, line {number}: of measurement {identity!s:.40} that never began: is it edited? Remove the line: the "
                 "others remain"
             )
         if campaigns[str(identity)].head.get("plan"):
@@ -210,7 +210,7 @@ _ALIKE = ("cpu_model", "sockets", "cores", "hardware_threads")
 
 
 def require_one_machine(campaigns: Sequence[Campaign], path: Path) -> None:
-    """Raise InputError where campaigns of one file were measured on different machines: figures of two are those of none.
+    """Raise InputError where measurements of one file were measured on different machines: figures of two are those of none.
 
     Nodes of a cluster that are alike, by hardware and by name but for its numbers, are one machine.
     """

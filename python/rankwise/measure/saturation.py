@@ -66,7 +66,7 @@ def resource_of(streams: Mapping[Stream, Mapping[int, Point]]) -> Resource | Non
 def uncarried(campaign: Campaign) -> set[tuple[int, int]]:
     """Return those launches (part, launch) of streams between nodes of which the interfaces counted less than was sent.
 
-    Their rates are not those of the card. Where interfaces counted next to nothing they do not tell: it was another network.
+    Their rates are not those of the NIC. Where interfaces counted next to nothing they do not tell: it was another network.
     """
     sent: Counter[tuple[int, int]] = Counter()
     for sample in campaign.samples:

@@ -1,4 +1,4 @@
-"""Measuring this machine: discovery, campaign, fit, and the profile written at the end."""
+"""Measuring this machine: discovery, measurement, fit, and the profile written at the end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def samples_path_of(profile: Path) -> Path:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured: one of WHAT; what is no plain ping-pong campaign is added to the profile that is there.
+    """What is measured: one of WHAT; what is no plain ping-pong measurement is added to the profile that is there.
 
     ``background`` pairs keep the link busy for a second measurement of plain sends; ``hosts`` are nodes whose link is measured,
     too;
@@ -124,7 +124,7 @@ def measure_machine(output: Path, resume: bool, asked: Measurement) -> Profile:
 
 
 def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profile:
-    """Fit what a campaign has samples for, with a warning of what it lacks."""
+    """Fit what a measurement has samples for, with a warning of what it lacks."""
     try:
         profile = profile_from_campaign(
             campaign, samples_path, statistic, history=history_of(campaign, read_campaigns(samples_path))
@@ -158,7 +158,7 @@ def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profi
 
 
 def _keep_what_there_is(samples_path: Path, output: Path, statistic: str) -> str:
-    """Write the profile of an interrupted campaign where its samples suffice and no complete one is there; say so."""
+    """Write the profile of an interrupted measurement where its samples suffice and no complete one is there; say so."""
     try:
         if output.exists() and not any(warning.startswith(_INTERRUPTED) for warning in Profile.load(output).warnings):
             return ""
@@ -166,7 +166,7 @@ def _keep_what_there_is(samples_path: Path, output: Path, statistic: str) -> str
         profile = _profile_of(campaign, samples_path, statistic)
     except RankwiseError:
         return ", too few yet for a profile"
-    warning = f"{_INTERRUPTED} the campaign was cut off before its end; go on with --resume"
+    warning = f"{_INTERRUPTED} the measurement was cut off before its end; go on with --resume"
     replace(profile, warnings=(*profile.warnings, warning)).save(output)
     return f", and what they tell is in {output}"
 

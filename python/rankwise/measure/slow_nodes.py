@@ -271,7 +271,7 @@ def candidates(effects: Effects, judged: NDArray[np.bool_]) -> list[tuple[int, i
 def slow_pairs(
     effects: Effects, again: Times, pairs: Sequence[tuple[int, int]], size_bytes: int, figures: int = 1
 ) -> list[Finding]:
-    """Name those of the candidates that were slow again, both ways or one way, when they were measured anew.
+    """Name those of the candidates that were slow again, both ways or one way, when they were measured again.
 
     ``again`` holds rounds of candidates beside other pairs, against whose lower median each round is held.
     """

@@ -34,7 +34,7 @@ _GAP_S, _GAP_TIMES = (0.2, 1.0), 20.0
 
 
 def judge(campaigns: Sequence[Campaign]) -> Trust:
-    """Return the quality of campaigns by their samples and noise monitors alone; of what several measured the last counts."""
+    """Return the quality of measurements by their samples and noise monitors alone; the last measurement counts."""
     of: dict[str, dict[str, Level]] = {}
     reasons: dict[str, Reason] = {}
     widths: list[float] = []
@@ -72,7 +72,7 @@ def judge(campaigns: Sequence[Campaign]) -> Trust:
 
 
 def _of_link(campaign: Campaign, link: str) -> Campaign:
-    """Return what a campaign has of one link class."""
+    """Return what a measurement has of one link class."""
 
     def those(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return [record for record in records if str(record.get("class", link)) == link]

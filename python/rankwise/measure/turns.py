@@ -1,4 +1,4 @@
-"""Whose turn it is in a campaign: which part starts its ranks next, for how long, and which cells it visits.
+"""Whose turn it is in a measurement: which part starts its ranks next, for how long, and which cells it visits.
 
 Many short launches tell more than few long ones, for launches differ more than samples do: each takes some tenths of a second
 and visits every cell. What a visit costs is learned in a part's first launch, which goes from small messages to large ones;

@@ -1,4 +1,4 @@
-"""What can be measured: the kernels that a campaign starts, their operations, sizes and ranks."""
+"""What can be measured: the kernels that a measurement starts, their operations, sizes and ranks."""
 
 from __future__ import annotations
 

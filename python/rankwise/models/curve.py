@@ -56,7 +56,7 @@ def _limited(model: LinkModel, largest_bytes: int, rate: Parameter) -> LinkModel
     ends = None if rate.ci is None else (1 / rate.ci[1], 1 / rate.ci[0])
     alpha = model.time_s(largest_bytes) - beta * largest_bytes
     segments.append(Segment(largest_bytes, None, alpha, beta, beta_ci_s_per_byte=ends))
-    return replace(model, segments=tuple(segments), method=f"{model.method}; beyond {largest_bytes} B at the card's rate")
+    return replace(model, segments=tuple(segments), method=f"{model.method}; beyond {largest_bytes} B at the NIC's rate")
 
 
 def _curve(way: Way, table: tuple[Point, ...], models: Mapping[str, LinkModel], chosen: str, statistic: str) -> Curve:

@@ -86,7 +86,7 @@ def fit(measured: Measured) -> dict[str, LinkModel]:
         name: LinkModel(
             NAME,
             _segments(estimate, structure, name),
-            f"least squares of all ways of sending together, {threshold}",
+            f"least squares of all modes together, {threshold}",
             rms_error(_times(estimate, structure, name, way.sizes), way.times_s),
             parameters=parameters,
             parameter_count=len(parameters),

@@ -93,7 +93,7 @@ def fit(measured: Measured, injection: Parameter | None = None) -> dict[str, Lin
         name: LinkModel(
             NAME,
             estimate.segments(name),
-            f"least squares of all ways of sending together, {found}",
+            f"least squares of all modes together, {found}",
             rms_error(estimate.time_s(name, way.sizes), way.times_s),
             parameters=parameters,
             parameter_count=len(parameters),

@@ -37,7 +37,7 @@ class Name(Record):
     )
     confident: bool = key("whether no other name fits as well", default=True)
     grid: tuple[int, ...] = key("shape of the grid whose neighbours talk, or of rows and columns", default=())
-    borders: Periodic = key("whether each axis of that grid wraps around; null: cannot be told", default=())
+    borders: Periodic = key("whether each axis of that grid wraps around; null: unknown", default=())
     stencil: int = key("neighbours of a rank inside a halo's grid, such as 4, 8, 6, 18 or 26; 0: no halo", default=0)
     reason: str = key("what tells it", default="")
 

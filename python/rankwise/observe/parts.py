@@ -359,7 +359,7 @@ def _tell_ends(parts: Sequence[_Part], ranks: int, notes: list[str]) -> None:
     )
     tell(
         [part.rank for part in parts if part.page["lost"] & _LOST_TABLES],
-        "found the disk nearly full: calls and partners are counted, collectives and communicators are not told apart",
+        "found the disk nearly full: calls and partners are counted, collectives and communicators are not distinguished",
     )
     beyond = [part for part in parts if part.edges[0]["messages"] and not part.page["lost"] & _LOST_EDGES]
     outside = [part for part in beyond if part.page["edges"] <= _MAX_EDGES]

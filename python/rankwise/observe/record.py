@@ -182,7 +182,7 @@ def read_record(path: Path) -> Record:
     record = Record(header, ranks, tuple(map(str, hosts)), events=events, sites=sites, **arrays)
     _check(record, where)
     if left and isinstance(header.setdefault("notes", []), list):
-        header["notes"].append(f"beside it lies {left}, later: 'rankwise observe recover {where}'")
+        header["notes"].append(f"next to it lies {left}, later: 'rankwise observe recover {where}'")
     return record
 
 

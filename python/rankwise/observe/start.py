@@ -234,7 +234,7 @@ def _why_nothing(command: Sequence[str], program: Path | None, folder: Path, cod
             return f"{word}: {missing}, so nothing ran: correct its path"
         return f"{word} is a script, and no program that it started called MPI"
     if os.stat(program).st_mode & 0o6000:
-        return f"{program} is setuid, and such programs load no library of ours: take a copy that is not"
+        return f"{program} is setuid, and such programs load no library of rankwise: take a copy that is not"
     if mpi_libraries(program):
         if code != 0:
             return f"{program} ended with exit code {code} before MPI_Init: see that it runs without 'rankwise observe'"

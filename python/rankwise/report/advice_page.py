@@ -127,9 +127,9 @@ def _figures(advice: Advice) -> list[Figure]:
     ))  # fmt: skip
     in_mpi = 1 - shares.share(shares.computing_s)
     waits = (
-        f"{100 * shares.share(shares.waiting_s):.0f} % waiting for late partners"
+        f"{100 * shares.share(shares.waiting_s):.0f} % wait (late sender/receiver)"
         if shares.split
-        else "waiting is not told from moving bytes"
+        else "wait and transfer are not separated"
     )
     per_rank = (shares.total_s - shares.computing_s) / shares.total_s.clip(1e-12)
     by_rank = format_span((100 * per_rank).tolist(), "{:.0f}".format)
@@ -165,7 +165,7 @@ def _origin(evidence: Evidence) -> str:
 def _answer(advice: Advice) -> list[str]:
     evidence, shares = advice.evidence, advice.evidence.shares
     in_mpi = 1 - shares.share(shares.computing_s)
-    waiting = f", {format_share(shares.share(shares.waiting_s))} of all is waiting for late partners" if shares.split else ""
+    waiting = f", {format_share(shares.share(shares.waiting_s))} of all is wait (late sender/receiver)" if shares.split else ""
     words = [f"Why: {format_share(in_mpi)} of each {evidence.per} of {format_time(evidence.time_s)} is communication{waiting}."]
     if advice.findings:
         words.append(f"{advice.findings[0].why[0].upper()}{advice.findings[0].why[1:]}.")

@@ -36,7 +36,7 @@ _BADGES: dict[str, tuple[Kind, str]] = {
     "slower": ("bad", "Machine: slower"),
     "faster": ("good", "Machine: faster"),
     "same": ("good", "Machine: as before"),
-    "unclear": ("warn", "Machine: cannot be told"),
+    "unclear": ("warn", "Machine: no verdict"),
     "unusable": ("unknown", "Machine: no verdict"),
 }
 

@@ -167,13 +167,13 @@ def _of_exchange(case: _Case) -> tuple[str, str, tuple[Change, ...]]:
         return sentence, f"Why: {_cause(now, best)}. Grid: {case.words}.", (change,)
     if others == 0:
         sentence = f"{case.whose} takes {measured}; it was predicted at {format_time(now.predicted.time_s)}."
-        return sentence, f"One way of sending was measured, so nothing is compared. Grid: {case.words}.", ()
+        return sentence, f"One mode was measured, so nothing is compared. Grid: {case.words}.", ()
     ways = ", ".join(way(row) for row in case.alike)
     if gain.interval is None:
-        sentence = f"{case.whose} takes {measured}; which way of sending is fastest cannot be told."
+        sentence = f"{case.whose} takes {measured}; the fastest mode is unclear."
         return sentence, f"The spread of some measured times is unknown. Grid: {case.words}: {ways}.", ()
     could = max((Gain.of(now.measured, row.measured).interval or (1.0, 1.0))[1] for row in case.alike)
-    sentence = f"Nothing to gain from another way of sending: {case.whose[0].lower()}{case.whose[1:]} takes {measured}."
+    sentence = f"Nothing to gain from another mode: {case.whose[0].lower()}{case.whose[1:]} takes {measured}."
     why = (
         f"{others + 1} ways were measured ({ways}); none is told to be faster than {way(now)}, at most {could:.2f} times as "
         f"fast would not have been seen. Grid: {case.words}."

@@ -41,10 +41,10 @@ _VERDICTS: dict[str, tuple[Kind, str]] = {
     "slower": ("bad", "slower"),
     "faster": ("good", "faster"),
     "unclear": ("warn", "unclear"),
-    "unusable": ("unknown", "not judged"),
+    "unusable": ("unknown", "no verdict"),
 }
 _READING = (
-    "One mark a session; higher is slower. A filled dot is as usual, a hollow one unclear or not judged yet, a square slower, "
+    "One mark a session; higher is slower. A filled dot is at the baseline, a hollow one has no verdict, a square is slower, "
     "a cross unusable. A dotted line is a change for good, found in the series itself."
 )
 
@@ -233,7 +233,7 @@ def _heading(figure: str, row: Row | None, last: Session) -> str:
 def _caption(figure: str, judgement: Judgement) -> str:
     row = next((row for row in judgement.rows if row.figure == figure), None)
     if row is None:
-        return f"{name_of(figure)}, each session; it is not judged by itself yet."
+        return f"{name_of(figure)}, each session; it has no verdict of its own yet."
     return (
         f"{name_of(figure)}, each session; usual {shown(figure, row.usual)}. The tinted range is where one more session is "
         f"expected; the alarm begins {percent(row.limit)} above the usual."
@@ -248,7 +248,7 @@ def _answer(sessions: Sequence[Session], judgement: Judgement, changes: Sequence
     if judgement.rows and math.isfinite(judgement.could_see) and judgement.could_see < 100:
         words.append(f"A slow-down of {100 * judgement.could_see:.0f} % would have been seen.")
     if last.accepted:
-        words.append("The present level was accepted as the usual.")
+        words.append("The present level was accepted as the baseline.")
     if changes:
         words.append(f"The newest change: {change_in_words(changes[-1])}.")
     return words

@@ -125,7 +125,7 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
 
 
 def link_picture(link_class: str, link: Link) -> Chart:
-    """Draw time against size for one link class: measured with 95 % intervals, the models, other ways of sending."""
+    """Draw time against size for one link class: measured with 95 % intervals, the models, other modes."""
     curves = {"send": link.send, **link.variants}
     sizes = SizeAxis.of(point.size_bytes for curve in curves.values() for point in curve.table)
     order = sorted({point.size_bytes for curve in curves.values() for point in curve.table})
@@ -147,7 +147,7 @@ def link_picture(link_class: str, link: Link) -> Chart:
             *zoomed([drawn.line(1.2)], "zoom_ways"), drawn.intervals(), drawn.points(80, 16), cursor(),
             nearest("place", "time", "near_ways"), *sizes.break_marks(),
         ]  # fmt: skip
-        panels.append({"title": "ways of sending, measured", "height": 250, "data": rows(data), "layer": layers})
+        panels.append({"title": "modes, measured", "height": 250, "data": rows(data), "layer": layers})
     first, last = link.send.table[0], link.send.table[-1]
     apart = dict.fromkeys(("color", "strokeDash", "shape"), "independent")
     return Chart(
@@ -155,7 +155,7 @@ def link_picture(link_class: str, link: Link) -> Chart:
         f"Time of one message against its size, {link_class}",
         f"Both axes are logarithmic. Measured times with 95 % intervals go from {format_time(first.time_s)} at "
         f"{format_size(first.size_bytes)} to {format_time(last.time_s)} at {format_size(last.size_bytes)}; drawn with them "
-        f"are the models {', '.join(models)}" + (f" and the ways of sending {', '.join(curves)}." if link.variants else "."),
+        f"are the models {', '.join(models)}" + (f" and the modes {', '.join(curves)}." if link.variants else "."),
         panels,
         [_stop_of_ways(size, curves) for size in order],
         {"resolve": {"legend": apart, "scale": apart}},

@@ -47,7 +47,7 @@ _WORDS = (
     "Latency: how long the smallest message takes, one way. Bandwidth: size / time of the largest message measured, one at a "
     "time.",
     "Interval (95 %): of 100 measurements like this one, 95 give an interval that holds the true median. It holds for the "
-    "machine as it was while measuring; on another day, or beside other programs, all times may shift together.",
+    "machine as it was while measuring; on another day, or next to other programs, all times may shift together.",
     "Cutoff k: every rank needs the blocks of all ranks within k layers of it in the process grid.",
     "J_sum: messages of one stencil exchange that cross from one node to another, over all nodes; J_max: those that leave the "
     "busiest node. Both are exact counts. Blocked: one node after another in row-major order, what happens when nobody "
@@ -158,7 +158,7 @@ def _models(inputs: Inputs) -> Section:
         parts += [_fits(name, link), _times(name, link.send)]
     chosen = ", ".join(f"{name} {link.send.model}" for name, link in links.items())
     ways = [_WAYS] if any(link.variants for link in links.values()) else []
-    return Section("models", "The links' models and ways of sending", [_MODELS, *_choices(links), *ways], parts, chosen)
+    return Section("models", "The links' models and modes", [_MODELS, *_choices(links), *ways], parts, chosen)
 
 
 def _choices(links: Mapping[str, Link]) -> list[str]:
@@ -267,7 +267,7 @@ def _exchange_title(validation: Validation, poor: bool) -> str:
             gains.append((Gain.of(first.measured, row.measured), row, first))
     told = [(gain, row, first) for gain, row, first in gains if gain.is_told]
     if not told:
-        return f"No way of sending is told to be faster; {off}"
+        return f"No mode is clearly faster; {off}"
     gain, row, first = max(told, key=lambda found: found[0].ratio)
     return f"{way(row, first)} is up to {gain.ratio:.1f} times as fast as {way(first, row)}; {off}"
 
@@ -410,7 +410,7 @@ def _remarks(inputs: Inputs) -> Section:
             )
         if validation.drift is not None and not 0.85 < validation.drift < 1.18:
             found.append(
-                f"the machine's messages took {validation.drift:.2f} times as long beside the exchanges as in its profile: "
+                f"the machine's messages took {validation.drift:.2f} times as long during the exchanges as in its profile: "
                 "measure again, at a quiet hour or on a node of your own."
             )
     remarks = list(dict.fromkeys(found))

@@ -24,7 +24,7 @@ _MOST_CELLS = 128  # of the matrix by placement: more ranks are drawn together
 
 
 def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequence[str]) -> Chart:
-    """Draw a matrix for each size: rows send, columns receive, colours say how many times the usual time a pair takes."""
+    """Draw a matrix for each size: rows send, columns receive, colours say how many times the median time a pair takes."""
     panels: list[Spec] = []
     stops: list[str] = []
     for size, of_size in effects.items():
@@ -36,7 +36,7 @@ def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequen
             if sender == receiver or not math.isfinite(ratio[sender, receiver]):
                 continue
             times = float(ratio[sender, receiver])
-            said = f"{hosts[sender]} to {hosts[receiver]}, streams of {format_size(size)}: {times:.2f} times the usual time"
+            said = f"{hosts[sender]} to {hosts[receiver]}, streams of {format_size(size)}: {times:.2f} times the median time"
             shade = min(1.0, abs(math.log(times)) / math.log(_MOST_RATIO))
             found.append({
                 "from": hosts[sender], "to": hosts[receiver], "kind": "slower" if times > 1 else "faster",

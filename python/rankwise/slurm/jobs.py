@@ -1,4 +1,4 @@
-"""Jobs and their folders: script, job ids and settings are kept beside the results."""
+"""Jobs and their folders: script, job ids and settings are kept next to the results."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def next_job(folder: Path) -> tuple[Settings, Work]:
     """Return the settings and the work of a folder's last job, to go on with what it measured. Raises InputError."""
     last = read_submissions(folder)[-1]
     if last.work.samples is None:
-        raise InputError(f"'{last.work.words[0]}' cannot be gone on with: submit it anew without --resume")
+        raise InputError(f"'{last.work.words[0]}' cannot be gone on with: submit it again without --resume")
     words = tuple(word for word in last.work.words if word != "--resume")
     return replace(last.settings, dependency=None), Work((*words, "--resume"), last.work.samples)
 

@@ -53,7 +53,7 @@ class Settings(Record):
     mail_user: str | None = key("whom Slurm writes to", default=None)
     mail_type: str | None = key("when Slurm writes", default=None)
     grace_s: int | None = key("how long before its end the job is told; null: at its end, as the site does it", default=None)
-    requeue: bool | None = key("whether Slurm may begin the job anew when a node dies", default=None)
+    requeue: bool | None = key("whether Slurm may begin the job again when a node dies", default=None)
     modules: tuple[str, ...] = key("modules that are loaded", default=())
     environment: Mapping[str, str] | None = key("variables that are set", default=None)
     extra: tuple[str, ...] = key("further options of sbatch", default=())
@@ -103,7 +103,7 @@ class Settings(Record):
         try:
             return super().from_dict(value, what)
         except (KeyError, TypeError, ValueError):
-            raise InputError("the settings are not what was written there: submit it anew without --resume") from None
+            raise InputError("the settings are not what was written there: submit it again without --resume") from None
 
     def directives(self) -> list[str]:
         """Return the options of sbatch, in the order in which a reader looks for them."""
@@ -178,13 +178,13 @@ class Job(Options):
     account: str | None = option(None, "Project that pays.")
     qos: str | None = option(None, "Quality of service.")
     nodelist: str | None = option(None, "These nodes: n[01-04].")
-    exclusive: bool = option(True, "Whole nodes, or beside other people's jobs.", "--exclusive/--shared")
+    exclusive: bool = option(True, "Whole nodes, or shared with other people's jobs.", "--exclusive/--shared")
     array: str | None = option(None, "Repetitions as a job array: 1-10, or 1-10%1 one at a time.")
     dependency: str | None = option(None, "Begin after other jobs: afterok:1234.")
     mail_user: str | None = option(None, "Whom to write to.")
     mail_type: str | None = option(None, "When to write: BEGIN, END, FAIL, TIME_LIMIT, ALL.")
     grace: int | None = option(None, "Be told to stop so long before the time limit. Default: at the limit.", metavar="SECONDS")
-    requeue: bool | None = option(None, "Whether Slurm may begin the job anew when a node dies.", "--requeue/--no-requeue")
+    requeue: bool | None = option(None, "Whether Slurm may begin the job again when a node dies.", "--requeue/--no-requeue")
     module: list[str] | None = option(None, "Module to load first; may be repeated.")
     env: list[str] | None = option(None, "Variable to set; may be repeated.", metavar="NAME=VALUE")
     launcher: Literal["mpiexec", "srun"] = option(

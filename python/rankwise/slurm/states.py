@@ -66,7 +66,7 @@ class JobState(Record):
     nodes: str = key("nodes of the job")
     elapsed: str = key("time since it started, as Slurm writes times")
     limit: str = key("time after which it ends, as Slurm writes times")
-    restarts: int | None = key("how often it began anew")
+    restarts: int | None = key("how often it began again")
     exit_code: str | None = key("exit code of the job, as Slurm writes it")
     source: str = key("who told")
     # What the job's log says of its end.
@@ -95,7 +95,7 @@ class JobState(Record):
         if self.told:
             text += f": {self.told}"
         if self.restarts:
-            text += f"; begun anew {self.restarts} time(s)"
+            text += f"; begun again {self.restarts} time(s)"
         return text
 
 

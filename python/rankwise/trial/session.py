@@ -50,7 +50,7 @@ class LinkBytes(Record):
 
     placement: str = key("name of the placement")
     promised: int = key("bytes between nodes by the record")
-    counted: int | None = key("bytes of a run that the network cards counted, the median; null: not known")
+    counted: int | None = key("bytes of a run that the NICs counted, the median; null: not known")
 
 
 @record

@@ -14,7 +14,7 @@ from rankwise.workloads.exchange import DEFAULT_RANKS
 
 METHODS = ("alltoall", "pairwise")
 _MOST_RANKS = 4096
-_AT_ONCE = "MPI_Alltoall is priced as all messages at once: what the library does inside is its own"
+_AT_ONCE = "MPI_Alltoall is predicted as all messages at once; the library's algorithm is unknown"
 
 
 @record
@@ -63,7 +63,7 @@ class AlltoallCase(Case):
 
 @dataclass(frozen=True)
 class AlltoallOptions(Options):
-    method: str = option("all", "alltoall (MPI_Alltoall), pairwise (ours, one exchange after the other), or all.")
+    method: str = option("all", "alltoall (MPI_Alltoall), pairwise (rankwise's, one exchange after the other), or all.")
     size: str = option("1000", "Size of one block, from each rank to each: 1000, 1kB, 8,1000,100kB.", "--bytes")
     ranks: str | None = option(None, "Numbers of ranks: 8, or 2,4,8.")
 

@@ -324,7 +324,7 @@ class Workload(ABC):
 
     id: ClassVar[str]
     title: ClassVar[str]  # in the help: "a neighbour exchange"
-    wrong: ClassVar[str] = "exchanges delivered wrong bytes: do not trust this MPI"
+    wrong: ClassVar[str] = "exchanges delivered wrong bytes: this MPI is unreliable"
     options: ClassVar[type[Options]]
     examples: ClassVar[Mapping[str, str]]  # by verb
     details: ClassVar[Mapping[str, str]] = {}  # by verb: what its help says beside the common words

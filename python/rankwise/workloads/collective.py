@@ -185,7 +185,7 @@ class CollectiveOptions(Options):
 class CollectiveWorkload(Workload):
     id = "collective"
     title = "a collective of MPI"
-    wrong = "collectives delivered wrong data: do not trust this MPI"
+    wrong = "collectives delivered wrong data: this MPI is unreliable"
     options = CollectiveOptions
     examples = {
         "predict": "rankwise predict collective allreduce --bytes 8,64kB,4MiB --ranks 64 --ranks-per-node 8",

@@ -23,24 +23,24 @@ _LEAST_SHARE = 0.02
 class Paired(Record):
     """The model's own error of one case: ingredients and exchange were timed by turns in the same launches.
 
-    ``group``: the algorithm and way of sending. ``error``: predicted from the launch's ingredients / measured - 1, the median
+    ``group``: the algorithm and mode. ``error``: predicted from the launch's ingredients / measured - 1, the median
     over launches (None: no launch was whole). ``floor``: what odd rounds differ from even ones, the mean over launches.
     ``half_width``: of the interval in which 95 % of rows should lie, in logs, from the errors of the other groups (None: too
     few). ``unclear``: too few launches were quiet.
     """
 
-    group: str = key("what is alike: the algorithm and way of sending")
+    group: str = key("what is alike: the algorithm and mode")
     error: float | None = key("prediction from the launch's parts by measurement minus 1; null: no launch was whole")
-    floor: float | None = key("what cannot be told from noise")
+    floor: float | None = key("measurement noise")
     half_width: float | None = key(
         "half of the interval in which 95 % of rows lie, as a share", write=lambda width: width and expm1(width)
     )
     unclear: bool
 
     @property
-    @told("holds, wrong (beyond twice the floor) or unclear")
+    @told("holds, wrong (beyond twice the noise) or unclear")
     def verdict(self) -> str:
-        """``holds``, ``wrong`` (more than twice the floor) or ``unclear``."""
+        """``holds``, ``wrong`` (more than twice the noise) or ``unclear``."""
         if self.unclear or self.error is None or self.floor is None:
             return "unclear"
         return "wrong" if abs(self.error) > 2 * self.floor else "holds"
@@ -58,11 +58,11 @@ class Paired(Record):
 class GroupErrors(Record):
     """Of rows that are alike, in a paired validation."""
 
-    group: str = key("what is alike: the algorithm and way of sending")
+    group: str = key("what is alike: the algorithm and mode")
     of_group: Sequence[Paired]
     rows = computed("number of these rows", int, lambda of: len(of.of_group))
     error = computed("mean absolute error", "float | None", lambda of: _mean_size(row.error for row in of.of_group))
-    floor = computed("what cannot be told from noise", "float | None", lambda of: _mean_size(row.floor for row in of.of_group))
+    floor = computed("measurement noise", "float | None", lambda of: _mean_size(row.floor for row in of.of_group))
     wrong = computed("how many are wrong", int, lambda of: sum(row.verdict == "wrong" for row in of.of_group))
 
 
@@ -72,9 +72,9 @@ class PairedSession(Record):
 
     launches: int = key("launches that counted")
     left_out: int = key("launches that were left out as too noisy, or cut off")
-    unclear: bool = key("whether the machine was too busy to judge")
+    unclear: bool = key("whether the machine was too busy for a verdict")
     error = computed("mean absolute error", "float | None", lambda of: _mean_size(row.error for row in of.rows))
-    floor: float | None = key("what cannot be told from noise, the mean of the launches")
+    floor: float | None = key("measurement noise, the mean of the launches")
     drift: float | None = key(
         "ping-pongs of the launches against the profile's, the median; null: the profile has none of these sizes"
     )
@@ -115,15 +115,15 @@ class ValidationSummary(Record):
         "share within the predicted interval", float, lambda sums: fmean(row.inside_interval for row in sums.of.comparisons)
     )
     mape_at_present_speed = computed(
-        "mean absolute error without the drift; null: no ping-pong could be run beside the exchange", "float | None",
+        "mean absolute error without the drift; null: no ping-pong could be run with the exchange", "float | None",
         lambda sums: _mean_size(row.error_at_present_speed for row in sums.of.comparisons),
     )  # fmt: skip
     drift = computed("ping-pongs against the profile's, the median", "float | None", lambda sums: sums.of.drift)
     paired = computed(
-        "what runs by turns with their parts say of the model", "PairedSession | None", lambda sums: sums.of.session, omit=True
+        "what interleaved runs of the parts say of the model", "PairedSession | None", lambda sums: sums.of.session, omit=True
     )
     phases = computed(
-        "mean absolute error of each phase that is large enough to judge", Mapping[str, float | None],
+        "mean absolute error of each phase that is large enough to compare", Mapping[str, float | None],
         lambda sums: sums.of.errors_of_phases(), omit=True,
     )  # fmt: skip
 
@@ -156,7 +156,7 @@ class Comparison(Record):
     )
     again: Row | None = None
     paired: Paired | None = key(
-        "what runs by turns with its parts say of the model", default=None, omit=True, after="oversubscribed"
+        "what interleaved runs of the parts say of the model", default=None, omit=True, after="oversubscribed"
     )
     messages_per_rank = computed("messages that a rank sends at most", "int | None", lambda row: row.measured.messages_per_rank)
     bytes_per_rank = computed("bytes that a rank sends at most", "int | None", lambda row: row.measured.bytes_per_rank)

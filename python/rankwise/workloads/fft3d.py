@@ -58,7 +58,7 @@ class FftCase(FftTransform):
             return
         if self.n[0] in {point.n for rates in profile.fft3d.rates for point in rates.points}:
             raise InputError(
-                f"the calibration was made at n = {self.n[0]}, too: judge it at other sizes, "
+                f"the calibration was made at n = {self.n[0]}, too: validate it at other sizes, "
                 "or calibrate at others with 'rankwise measure fft3d --n'"
             )
 
@@ -227,7 +227,7 @@ class FftOptions(Options):
         "transposed", "Order out: transposed (fewer exchanges) or natural (as it came in)."
     )
     method: Literal["alltoall", "pairwise", "node-aware"] = option(
-        "alltoall", "Exchanges: alltoall (MPI's collective), pairwise or node-aware (ours)."
+        "alltoall", "Exchanges: alltoall (MPI's collective), pairwise or node-aware (rankwise's)."
     )
     direction: Literal["forward", "backward"] = option("forward", "forward or backward.")
     chunks: int = option(1, "Slices of a slab whose exchange is under way while the next ones are transformed.")
@@ -239,7 +239,7 @@ class FftOptions(Options):
     reading: Literal["timed", "calibrated", "literal", "shortened"] | None = option(
         None,
         "timed: parts of this very transform, timed here and kept; calibrated: rates of the profile; literal: the paper's Eq. "
-        "1, 2, 3 and 8 with counted A; shortened (validate): parts timed by turns with it. Default: timed, for a profile of "
+        "1, 2, 3 and 8 with counted A; shortened (validate): parts interleaved with it. Default: timed, for a profile of "
         "another machine calibrated; validate: shortened.",
         verbs=_MODEL,
     )
@@ -253,7 +253,7 @@ class FftOptions(Options):
 class FftWorkload(Workload):
     id = "fft3d"
     title = "a 3-D FFT (local FFTs, packing, transposes)"
-    wrong = "transforms gave wrong values: do not trust them"
+    wrong = "transforms gave wrong values"
     options = FftOptions
     walked = False
     seconds = 0.5
@@ -271,7 +271,7 @@ class FftWorkload(Workload):
         "machine, and with --reading calibrated, the rates are those that 'rankwise measure fft3d' put into it. Without "
         "--grid the model takes the grid that it finds best.",
         "validate": "The model is a transform whose loops run over a share of their planes and panels (8 MB a stage, scaled "
-        "up) and its exchanges, timed by turns with whole transforms in one launch. With --reading calibrated the profile's "
+        "up) and its exchanges, interleaved with whole transforms in one launch. With --reading calibrated the profile's "
         "rates are judged; sizes that the calibration has seen are then refused.",
         "choose": "On this machine the five best of the model take turns in place, whole transforms of whole plans, just as a "
         "plan of the library does that chooses by itself; what was found is kept for both. For another machine, several nodes "
@@ -285,7 +285,7 @@ class FftWorkload(Workload):
         usual = TIMED if site.verb in ("predict", "choose") and o.network is None else CALIBRATED
         reading = o.reading or (SHORTENED if by_turns else usual)
         if reading == TIMED and site.verb == "validate":
-            raise InputError("--reading timed is for 'rankwise predict fft3d': validate times the same parts anew (shortened)")
+            raise InputError("--reading timed is for 'rankwise predict fft3d': validate times the same parts again (shortened)")
         if reading == SHORTENED and not by_turns:
             raise InputError("--reading shortened times transforms: it is for 'rankwise validate fft3d' without --network")
         if not 1 <= o.chunks <= 1024:
@@ -293,7 +293,7 @@ class FftWorkload(Workload):
         if not 1 <= o.batch <= 2**20:
             raise InputError(f"--batch {o.batch} is not a number of fields: give 1 to {2**20}")
         if by_turns and o.chunks > 1:
-            raise InputError("--chunks: parts of a transform in slices overlap and cannot be timed by turns: leave it out")
+            raise InputError("--chunks: parts of a transform in slices overlap and cannot be interleaved: leave it out")
         asked = None if o.grid is None else _process_grid(o.grid)
         # Rates are of few numbers of ranks.
         counts = parse_ints(o.ranks, "--ranks") if o.ranks is not None else [site.ranks or (math.prod(asked) if asked else 2)]

@@ -80,7 +80,7 @@ def _of_ingredients(case: FftTransform, model: Pricer) -> Row:
             span = Span(span.time_s - hidden, span.ends_s[0] - hidden, span.ends_s[1] - hidden)
             by = "turns" if case.in_flight > 1 else f"{case.chunks} slices"
             notes.append(f"{by} hide {100 * hidden / (span.time_s + hidden):.0f} % of it")
-        notes.append("exchanges are the judge's")
+        notes.append("exchanges are the cost model's")
     if made_of.of_grid is not None:
         notes.append(f"local work as of grid {made_of.of_grid[0]}x{made_of.of_grid[1]}, whose exchanges take less")
     if made_of.disturbed:

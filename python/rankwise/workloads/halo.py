@@ -310,7 +310,7 @@ class HaloOptions(Options):
 class HaloWorkload(Workload):
     id = "halo"
     title = "a halo exchange (faces, edges and corners of boxes)"
-    wrong = "replays delivered wrong bytes: do not trust this MPI"
+    wrong = "replays delivered wrong bytes: this MPI is unreliable"
     options = HaloOptions
     examples = {
         "predict": "rankwise predict halo --grid 4x4x2 --box 64x64x32 --width 2 --fields 3x8 --profile machine.json",

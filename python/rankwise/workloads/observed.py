@@ -68,7 +68,7 @@ class ObservedOptions(Options):
 class ObservedWorkload(Workload):
     id = "observed"
     title = "the step of an observed program"
-    wrong = "replays delivered wrong bytes: do not trust this MPI"
+    wrong = "replays delivered wrong bytes: this MPI is unreliable"
     options = ObservedOptions
     chooses = False
     examples = {

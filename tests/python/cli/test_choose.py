@@ -353,7 +353,7 @@ def test_a_damaged_profile_is_refused_in_one_line(
     [
         (["--ranks-per-node", "4"], "no link class same-socket, which ranks 0 and 3 need"),
         (["--ranks", "64", "--ranks-per-node", "4"], "no link class same-socket, which ranks of one node need"),
-        (["--loaded"], "not measured beside background traffic"),
+        (["--loaded"], "not measured under background traffic"),
         (["--link-model", "loggp"], "no model 'loggp'"),
         (["--algorithm", "carrier-pigeon"], "'carrier-pigeon' is unknown"),
         (["--mode", "shout"], "'shout' is unknown"),

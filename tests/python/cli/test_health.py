@@ -49,7 +49,7 @@ def test_profiles_are_sessions_too(rankwise: Callable[..., Any]) -> None:
     assert [add(day, 1.0).code for day in range(1, 12)] == [5] * 10 + [0]
     assert add(12, 9.0, "poor").code == 6
     first = add(13, 1.5)
-    assert first.code == 5 and first.out.startswith("Cannot tell: beyond the usual once")
+    assert first.code == 5 and first.out.startswith("Cannot tell: above the baseline once")
     second = add(14, 1.5)
     assert (
         second.code == 3 and second.out.startswith("Slower: all figures together, by 50.0 %") and "since 13 Jan" in second.out

@@ -63,7 +63,7 @@ def test_the_table_shows_the_reduction_and_says_what_to_take(rankwise: Rankwise)
     assert (lines[0], lines[-1]) == (
         "Recommended: refined sends the fewest messages between nodes, 1204 instead of 4704 (-74.4 %); its busiest node "
         "sends 28 instead of 96.",
-        "No mapping sends fewer than 1204: refined is optimal (parts of that size have at least so long a border).",
+        "No mapping sends fewer than 1204: refined is optimal (perimeter bound).",
     )
 
 
@@ -383,7 +383,7 @@ def test_a_profile_says_what_messages_cost_and_decides(rankwise: Rankwise, two_l
         assert row["time_lo_s"] < row["busiest"]["held_s"] <= row["time_s"] < row["time_hi_s"]
     shown = rankwise(*grid)
     assert "one step of messages takes least, 12.0 ms instead of 24.0 ms (-50.0 %); 48 instead of 72 are sent" in shown.out
-    assert "the card of the busiest node: 12 MB at 1.00 GB/s, 100 % of the time." in shown.out and "one step" in shown.out
+    assert "the NIC of the busiest node: 12 MB at 1.00 GB/s, 100 % of the time." in shown.out and "one step" in shown.out
     assert record["notes"] and all(f"note: {note}\n" in shown.err for note in record["notes"])
     lone = rankwise(*grid[:-1], str(two_level_profile.with_name("one-node.json")))
     assert (lone.code, lone.err.count("\n")) == (2, 1) and "no link class other-node" in lone.err

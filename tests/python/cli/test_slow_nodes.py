@@ -90,7 +90,7 @@ def test_noise_is_no_answer(rankwise, tmp_path) -> None:
 
 def test_a_busy_node_is_not_judged(rankwise, tmp_path) -> None:
     result = rankwise("doctor", "--nodes", "--from", str(_campaign(tmp_path / "x.jsonl", busy=4, sends={4: 1.5}, sweeps=6)))
-    assert "  n4  busy with other work in 49 of 49 rounds: not judged" in result.out
+    assert "  n4  busy with other work in 49 of 49 rounds: no verdict" in result.out
     assert result.code == 6 and "8 nodes, 7 rounds x 6, 21 s: 1 busy, nothing slow among the others" in result.out
 
 

@@ -117,7 +117,7 @@ def test_a_dead_node_requeues_the_job_and_what_was_measured_is_kept(cluster: Slu
         cluster.boot(cluster.hosts[2])
         cluster.run("scontrol", "update", f"node={cluster.hosts[2]}", "state=resume")
     state = _ended(cluster, on_login, job)
-    assert state["state"] == "COMPLETED" and state["restarts"] == 1 and "begun anew" in state["words"]
+    assert state["state"] == "COMPLETED" and state["restarts"] == 1 and "begun again" in state["words"]
     records = _records(samples)
     assert [record["record"] for record in records].count("campaign") == 1 and records[-1]["record"] == "complete"
 

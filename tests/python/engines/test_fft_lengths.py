@@ -89,7 +89,7 @@ def test_what_is_kept_is_found_again_and_what_is_not_is_passed_over(tmp_path: Pa
     for text in ("", "[]", '{"lengths": {"key": [{}]}}', path.read_text().replace("0.000", "-0.000")):
         path.write_text(text)
         assert Lengths(path).launches == {}
-        assert "timed anew" in capsys.readouterr().err
+        assert "timed again" in capsys.readouterr().err
 
 
 def test_the_folder_is_the_users_or_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_local_work_is_timed_once_and_exchanges_are_the_judges(monkeypatch: pyte
     assert first.to_dict() == again.to_dict()
     assert first.time_lo_s is not None and first.time_lo_s < first.time_s < (first.time_hi_s or 0.0)
     parts = sum(span.time_s for span in first.parts.values()) + first.figures["terms"]["imbalance_s"]
-    assert first.time_s == pytest.approx(parts) and "exchanges are the judge's" in first.notes
+    assert first.time_s == pytest.approx(parts) and "exchanges are the cost model's" in first.notes
     # In slices and by other messages the local work is the same.
     slices, pairwise = predict_rows(profile_of_here(), [replace(case, chunks=8), replace(case, method="pairwise")])
     assert slices.parts["compute"] == pairwise.parts["compute"] == first.parts["compute"]

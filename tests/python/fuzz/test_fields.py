@@ -107,7 +107,7 @@ def _places(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
     ("name", "number"), [("profile", 0), ("profile", 1), ("validation", 0), ("mappings", 0), ("halo", 0), ("jobs", 0)]
 )
 def test_any_value_of_another_kind_is_told_with_its_field(name: str, number: int, tmp_path: Path) -> None:
-    """A few hundred at each run, drawn anew."""
+    """A few hundred at each run, drawn again."""
     reader = KNOWN[name]
     whole = json.loads(reader.seeds[number])
     path, places = tmp_path / f"input{reader.suffix}", list(_places(whole))

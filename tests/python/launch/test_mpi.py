@@ -147,7 +147,7 @@ def test_kernels_without_an_mpi_beside_them_say_how_to_get_one(tmp_path: Path, m
     kernels.write_bytes(installed_kernels().read_bytes())  # away from the library that it finds by its own place
     kernels.chmod(0o755)
     monkeypatch.setattr("rankwise.launch.mpi.installed_kernels", lambda: kernels)
-    with pytest.raises(UnusableEnvironmentError, match=r"no MPI beside rankwise: pip install 'rankwise\[mpich\]'"):
+    with pytest.raises(UnusableEnvironmentError, match=r"no MPI is installed with rankwise: pip install 'rankwise\[mpich\]'"):
         find_mpi()
 
 

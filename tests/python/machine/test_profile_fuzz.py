@@ -26,7 +26,7 @@ def _leaves(value: Any, at: Where = ()) -> Iterator[Where]:
 def test_no_figure_of_a_profile_ends_in_an_internal_error(
     rankwise: Callable[..., Any], tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    """A hundred drawn anew at each run, by the seed in the junit file; RANKWISE_TEST_TIMES=N: N hundred."""
+    """A hundred drawn again at each run, by the seed in the junit file; RANKWISE_TEST_TIMES=N: N hundred."""
     seed = random.randrange(1 << 30)
     record_property("seed", seed)
     cases = [(where, value) for where in _leaves(WHOLE) for value in VALUES]

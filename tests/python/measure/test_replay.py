@@ -114,7 +114,7 @@ def test_a_link_of_too_few_sizes_is_told_and_the_others_are_fitted(tmp_path: Pat
     profile = profile_from_campaign(campaign, path)
     assert list(profile.links) == ["same-socket"]
     assert (
-        "left out: 2 size(s) of other-node: a model needs at least 3; measure anew with more --seconds or --sizes"
+        "left out: 2 size(s) of other-node: a model needs at least 3; measure again with more --seconds or --sizes"
         in profile.warnings
     )
 

@@ -36,5 +36,5 @@ def test_too_few_samples_of_a_quiet_machine_need_more_seconds(tmp_path: Path) ->
     for record in records:
         record.update({key: 0 for key in ("involuntary_switches", "moved_ranks") if key in record})
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    with pytest.raises(InputError, match="at least 3; measure anew with more --seconds"):
+    with pytest.raises(InputError, match="at least 3; measure again with more --seconds"):
         _profile_of(last_campaign(path), path, "median")

@@ -153,7 +153,7 @@ def test_a_plan_is_read_back_as_it_was_written() -> None:
     assert Plan.from_dict(asdict(filling)) == filling
     # A stream of large messages needs no larger ones.
     assert max(size for operation, size in plan.cells(plan.parts("same-socket")[1])) == 8
-    with pytest.raises(InputError, match="measure anew"):
+    with pytest.raises(InputError, match="measure again"):
         Plan.from_dict({"sizes": [1]})
 
 

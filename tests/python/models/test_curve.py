@@ -1,4 +1,4 @@
-"""Curves end where the card ends them."""
+"""Curves end where the NIC ends them."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ def test_no_message_larger_than_the_measured_ones_is_faster_than_the_card(chosen
     for size in (0, 5, 900, 64000):
         assert curve.time_s(size) == pytest.approx(free.time_s(size))
     assert curve.time_s(1_064_000) - curve.time_s(64_000) == pytest.approx(0.08)
-    assert "beyond 64000 B at the card's rate" in curve.chosen().method
+    assert "beyond 64000 B at the NIC's rate" in curve.chosen().method
 
 
 def test_a_link_slower_than_the_card_is_left_as_it_is() -> None:

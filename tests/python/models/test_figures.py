@@ -1,6 +1,6 @@
 """What is fitted to machines that are sampled with noise, in figures: whatever goes into a fit shows here.
 
-That it is right the other tests show. RANKWISE_WRITE_GOLDEN=1 writes the files anew, to be read in a diff.
+That it is right the other tests show. RANKWISE_WRITE_GOLDEN=1 writes the files again, to be read in a diff.
 """
 
 import os

@@ -74,7 +74,7 @@ def curve(scale: float = 1.0, sizes: Sequence[int] = (*_SIZES, 2**21, 2**22), se
 
 
 def profile(classes: Sequence[str] = ("same-socket",), hostname: str = "node17", warnings: Sequence[str] = ()) -> Profile:
-    """A measured profile with some link classes and the other ways of sending."""
+    """A measured profile with some link classes and the other modes."""
     links = {
         name: Link(
             curve(4.0**i, seed=i),

@@ -172,7 +172,7 @@ def test_nothing_to_gain_is_an_answer() -> None:
         for mode, time_s in (("send", 5.0e-6), ("isend", 4.97e-6), ("persistent", 5.1e-6))
     ]
     found = conclusion_of(Inputs(validation=validation_from_record(sample_figures.validation_record(rows), "v.json")))
-    assert found.headline == "Nothing to gain from another way of sending: your exchange takes 5.00 us."
+    assert found.headline == "Nothing to gain from another mode: your exchange takes 5.00 us."
     assert "3 ways were measured" in found.why and "at most 1.05 times as fast would not have been seen" in found.why
     assert not found.changes
 

@@ -69,7 +69,7 @@ def test_a_link_shows_figures_models_break_and_units(profile: Profile) -> None:
 def test_a_link_without_variants_or_zero_bytes() -> None:
     words = texts(link_picture("other-node", Link(sample_figures.curve(sizes=(10, 100, 1000, 10000, 100000)))))
     assert "0 B" not in words
-    assert "ways of sending, measured" not in words
+    assert "modes, measured" not in words
     assert "16 B" in words
 
 

@@ -19,7 +19,7 @@ def _state(state: str, **others: Any) -> JobState:
     ("state", "words"),
     [
         (_state("RUNNING"), "runs on n[1-2] since 1:05 of 10:00"),
-        (_state("RUNNING", restarts=2), "runs on n[1-2] since 1:05 of 10:00; begun anew 2 time(s)"),
+        (_state("RUNNING", restarts=2), "runs on n[1-2] since 1:05 of 10:00; begun again 2 time(s)"),
         (_state("PENDING", reason="Resources"), "waits in the queue: no nodes are free"),
         (
             _state("PENDING", reason="ReqNodeNotAvail, UnavailableNodes:n7"),

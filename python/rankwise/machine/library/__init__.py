@@ -16,7 +16,7 @@ def folders() -> list[Path]:
     named = [Path(part) for part in os.environ.get(FOLDER_VARIABLE, "").split(os.pathsep) if part]
     for folder in named:
         if not folder.is_dir():
-            raise InputError(f"{FOLDER_VARIABLE} names {folder}, which is not a folder: create it or mend the variable")
+            raise InputError(f"{FOLDER_VARIABLE} names {folder}, which is not a folder: create it or correct the variable")
     return [*named, Path(__file__).parent]
 
 

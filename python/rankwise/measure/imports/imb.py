@@ -103,7 +103,7 @@ def _read_table(source: Lines, header: list[str], name: str, ranks_groups: tuple
             title: column.read(cell, where) for title, column, cell in zip(titles[2:], columns[2:], cells[2:], strict=True)
         }
         if "defects" in figures and figures["defects"].value > 0:
-            raise InputError(f"{where}: wrong bytes arrived (defects), so this time means nothing: mend the MPI, run again")
+            raise InputError(f"{where}: wrong bytes arrived (defects), so this time means nothing: fix the MPI, run again")
         time = figures["t[usec]" if "t[usec]" in titles else "t_avg[usec]"]
         low, high = time.value, time.value  # of one group nothing is known but its mean
         if groups > 1 and "t_min[usec]" in titles:

@@ -116,7 +116,7 @@ def _is_other_text(line: str) -> bool:
 
 
 def _wrong_values(where: str) -> InputError:
-    return InputError(f"{where}: wrong values arrived, so these times mean nothing: mend NCCL or the devices, run again")
+    return InputError(f"{where}: wrong values arrived, so these times mean nothing: fix NCCL or the devices, run again")
 
 
 def _figure(text: str, title: str, where: str) -> float:

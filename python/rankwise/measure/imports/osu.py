@@ -209,7 +209,7 @@ def _read_table(source: Lines, header: tuple[str, int], benchmark: _Benchmark, c
                 if cell != "Pass":
                     raise InputError(
                         f"{where}: '{cell}' stands under Validation: wrong bytes arrived, so this time means nothing: "
-                        "mend the MPI and run it again"
+                        "fix the MPI and run it again"
                     )
             elif title == "Transmit Size":
                 if read_size(cell, where) != size:

@@ -84,7 +84,7 @@ class Column:
         return Printed(float(text), 0.5 * 10.0**-self._decimals)
 
 
-RERUN = "correct the line, or write the file anew"
+RERUN = "correct the line, or write the file again"
 
 
 class Rows:
