@@ -48,8 +48,12 @@ int main(int argc, char** argv) {
 }
 """
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "gather", "scatter", "barrier")
-BYTES = 4 * 5040  # a multiple of 4 p for p up to 10
 Pairs = dict[tuple[int, int], tuple[int, int]]  # bytes and messages
+
+
+def size_of(ranks: int) -> int:
+    """Return a size that both the ranks and the largest power of two of them divide evenly."""
+    return 16 * ranks * (1 << (ranks.bit_length() - 1))
 
 
 def observed(program: Path, mpirun: str, kind: str, number: int, ranks: int) -> Pairs:
@@ -64,7 +68,7 @@ def observed(program: Path, mpirun: str, kind: str, number: int, ranks: int) -> 
     words = [word for name, value in parameters.items() for word in ("--mca", name, str(value))]
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": os.environ["PATH"]}
     subprocess.run(
-        [mpirun, "--oversubscribe", "-np", str(ranks), *words, str(program), kind, str(BYTES)], check=True, env=allowed,
+        [mpirun, "--oversubscribe", "-np", str(ranks), *words, str(program), kind, str(size_of(ranks))], check=True, env=allowed,
         capture_output=True, timeout=120,
     )  # fmt: skip
     found: Pairs = {}
@@ -107,10 +111,10 @@ def main() -> int:
                 for ranks in range(low, high + 1):
                     if name.endswith("two_proc") and ranks != 2:
                         continue
-                    call, one = Call(kind, ranks, 0 if kind == "barrier" else BYTES), entry
+                    call, one = Call(kind, ranks, 0 if kind == "barrier" else size_of(ranks)), entry
                     for test, other in entry.get("falls", {}).items():
                         one = other if call.holds(test) else one
-                    stages = [select("openmpi-4.1", Call(stage, ranks, BYTES)).algorithm for stage in ("reduce", "bcast")]
+                    stages = [select("openmpi-4.1", Call(stage, ranks, size_of(ranks))).algorithm for stage in ("reduce", "bcast")]
                     named = stages if one["as"] == "reduce-bcast" else ["", ""]
                     schedule = Schedule(kind, ranks, call.size_bytes, one["as"], one.get("radix", 2), 0, *named)
                     tested.append(ranks)

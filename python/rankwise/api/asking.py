@@ -281,7 +281,8 @@ def _site(verb: str, placed: Callable[[], tuple[Profile | None, Placement]], ran
 
     def mpi() -> str:
         profile = placed()[0]
-        return str(profile.machine.get("mpi") or "") if profile is not None else ""
+        measured = profile.machine.get("mpi") if profile is not None else None
+        return str(measured.get("library_version", "")) if isinstance(measured, dict) else ""
 
     return Site(verb, shares_nodes=(ranks_per_node or 1) > 1, layout=layout, mpi=mpi)
 

@@ -68,6 +68,14 @@ def test_of_an_unknown_library_the_interval_holds_all_candidates(rankwise: Calla
     assert row["time_lo_s"] == other["time_lo_s"] < row["time_hi_s"] == named["time_hi_s"]
 
 
+def test_the_mpi_that_measured_the_profile_selects(rankwise: Callable[..., Any]) -> None:
+    profile = json.loads(Path("machine.json").read_text(encoding="utf-8"))
+    profile["machine"]["mpi"] = {"library_version": "Open MPI v4.1.4, package: Debian OpenMPI", "launcher": "mpirun"}
+    Path("machine.json").write_text(json.dumps(profile), encoding="utf-8")
+    (row, _) = predicted(rankwise, "bcast", "--bytes", "4MiB", "--ranks", "7")
+    assert (row["library"], row["library_name"]) == ("openmpi-4.1", "2 chain")
+
+
 def test_named_algorithms_are_compared_and_chosen_from(rankwise: Callable[..., Any]) -> None:
     rows = predicted(rankwise, "allgather", "--bytes", "100", "--ranks", "8", "--algorithm", "ring,bruck")
     assert {row["algorithm"] for row in rows} == {"ring", "bruck"} and {row["selected_by"] for row in rows} == {None}
