@@ -402,7 +402,9 @@ void allreduce_reduce_bcast(Rounds& rounds, const Team& team, const Spec& spec) 
   const auto stage = [&](const std::string& named) {  // among leaders: what is named is theirs
     return spec.algorithm == "node-aware" || named.empty() ? std::string("binomial") : named;
   };
-  collective_algorithm("reduce", stage(spec.within)).make(rounds, team, spec);
+  Spec of_reduce = spec;  // the radix is the bcast's
+  of_reduce.radix = 2;
+  collective_algorithm("reduce", stage(spec.within)).make(rounds, team, of_reduce);
   collective_algorithm("bcast", stage(spec.between)).make(rounds, team, spec);
 }
 
