@@ -146,6 +146,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/count_lines.py --limit 600
+	$(BIN)/python tools/check_words.py
 	$(BIN)/codespell
 
 sanitize: install

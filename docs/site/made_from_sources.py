@@ -160,6 +160,15 @@ def _of_the_root(name: str) -> str:
     return re.sub(r"\]\((?!https?:)([^)\s]+)\)", link, text)
 
 
+def terms() -> str:
+    """Return the terms on the screens, as ``rankwise help words`` prints them."""
+    from rankwise.cli.words import TERMS
+
+    return "\n".join(
+        ["| term | meaning |", "|---|---|", *(f"| {_escaped(name)} | {_escaped(says)} |" for name, says in TERMS.items())]
+    )
+
+
 def python_layers() -> str:
     """Return the layers of the Python package, as the contract of import-linter has them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -172,6 +181,7 @@ MAKERS: dict[str, Callable[[], str]] = {
         changelog,
         contributing,
         first_screen,
+        terms,
         command_line,
         python_api,
         json_schemas,

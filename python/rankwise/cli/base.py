@@ -110,6 +110,7 @@ class _Root(_Group):
 _BELOW_COMMANDS = """
   rankwise COMMAND -h    options and examples
   rankwise help --all    the other commands
+  rankwise help words    the terms on these screens
   rankwise --version     the version
 Exit codes: 0 done, 1 failed, 2 wrong input, 3 slower, 4 not possible here,
             5 inconclusive, 6 too disturbed"""

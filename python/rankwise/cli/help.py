@@ -13,13 +13,21 @@ from rankwise.cli.verbs import GROUPS, register_verbs
 @verb(
     "help",
     """rankwise help predict halo
-    rankwise help --all""",
+    rankwise help --all
+    rankwise help words""",
 )
 def show_help(
     command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="A command, such as: measure.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="List all commands, also those that few people need.")] = False,
 ) -> int:
     """Show the help of a command."""
+    if command == ["words"]:
+        from rankwise.blocks import Listing
+        from rankwise.blocks.terminal import show
+        from rankwise.cli.words import TERMS
+
+        show([Listing(list(TERMS.items()))])
+        return 0
     register_verbs([] if everything else command or [])
     if not everything:
         return int(app(args=[*(command or []), "--help"], prog_name="rankwise", standalone_mode=False) or 0)

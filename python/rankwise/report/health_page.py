@@ -96,7 +96,7 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
 def _badge(judgement: Judgement) -> Badge:
     kind, words = _VERDICTS.get(judgement.verdict, ("unknown", "not judged yet"))
     over = [name_of(row.figure) for row in judgement.rows if row.over]
-    told = f"beyond the usual: {', '.join(over[:3])}" if over else "every figure as usual" if kind == "good" else words
+    told = f"above the baseline: {', '.join(over[:3])}" if over else "every value at the baseline" if kind == "good" else words
     return Badge(kind, f"Machine: {words}", told)
 
 
@@ -235,8 +235,8 @@ def _caption(figure: str, judgement: Judgement) -> str:
     if row is None:
         return f"{name_of(figure)}, each session; it has no verdict of its own yet."
     return (
-        f"{name_of(figure)}, each session; usual {shown(figure, row.usual)}. The tinted range is where one more session is "
-        f"expected; the alarm begins {percent(row.limit)} above the usual."
+        f"{name_of(figure)}, each session; baseline {shown(figure, row.usual)}. The tinted range is where one more session is "
+        f"expected; the alarm begins {percent(row.limit)} above the baseline."
     )
 
 

@@ -40,8 +40,7 @@ _MODELS = (
     "A message of m bytes takes about alpha + beta m: alpha is the time to start it (s), beta the time each further byte "
     "adds (s/B). One such line for all sizes is the Hockney model; the piecewise model has one for each range "
     "of sizes, with a break where the MPI library changes its protocol. LogGP and max-rate have a few figures for "
-    "all ways of sending together: what a message costs a processor, how far both directions overlap, what they "
-    "share."
+    "all modes together: what a message costs a core, how far both directions overlap, what they share."
 )
 _WORDS = (
     "Latency: how long the smallest message takes, one way. Bandwidth: size / time of the largest message measured, one at a "
@@ -113,8 +112,8 @@ def _curves(inputs: Inputs) -> Section:
     behind = " Ticks: the samples behind the point that is shown." if launches else ""
     picture = Picture(
         "links",
-        "Bands are 95 % intervals; 0 B stands beyond the break of the axis. Size / time of one message at a time is neither "
-        f"the bandwidth of a window of messages in flight nor that of several pairs of ranks at once.{behind}",
+        "Bands are 95 % intervals; 0 B stands beyond the break of the axis. It is size / time of one message at "
+        f"a time. A window of messages in flight, or several pairs of ranks, have other bandwidths.{behind}",
         partial(links_picture, links, launches, own),
     )
     return Section("latency", title, [], [picture])
@@ -307,8 +306,8 @@ def _all_exchanges(inputs: Inputs) -> Section:
         caption = f"{group_label(group)}; {repetitions} repetitions each; messages and bytes are per rank."
         parts.append(Table(columns, group, name=f"exchanges-{i}", caption=caption))
     notes = [
-        "Off: predicted / measured - 1. At present speed is the error that is left when the prediction is scaled by how much "
-        "longer a ping-pong took right then than when the profile was measured.",
+        "Off: predicted / measured - 1. At present speed: the same, with predictions scaled by the machine's speed since "
+        "the profile (a ping-pong right then).",
         *dict.fromkeys(note for row in validation.comparisons for note in row.notes),
     ]  # fmt: skip
     inside = sum(row.inside_interval for row in validation.comparisons)

@@ -266,15 +266,15 @@ class FftWorkload(Workload):
     }
     details = {
         "run": "Every run checks itself on a random field: values against the definition, Parseval's theorem, the way back.",
-        "predict": "Parts of the transform are timed on this machine when a length is first asked for (three launches, "
-        "seconds), and kept in a file of the machine; exchanges between nodes are the judge's. For a profile of another "
+        "predict": "Parts of the transform are timed on this machine when a length is first asked for (seconds), and saved. "
+        "Exchanges between nodes are predicted by the cost model. For a profile of another "
         "machine, and with --reading calibrated, the rates are those that 'rankwise measure fft3d' put into it. Without "
         "--grid the model takes the grid that it finds best.",
-        "validate": "The model is a transform whose loops run over a share of their planes and panels (8 MB a stage, scaled "
-        "up) and its exchanges, interleaved with whole transforms in one launch. With --reading calibrated the profile's "
-        "rates are judged; sizes that the calibration has seen are then refused.",
-        "choose": "On this machine the five best of the model take turns in place, whole transforms of whole plans, just as a "
-        "plan of the library does that chooses by itself; what was found is kept for both. For another machine, several nodes "
+        "validate": "The model times a share of each stage (8 MB, scaled up) and the exchanges, interleaved with whole "
+        "transforms in one launch. With --reading calibrated the profile's "
+        "rates are validated; sizes that the calibration has seen are then refused.",
+        "choose": "On this machine the five best plans of the model are run, interleaved, as the library's own choice does. "
+        "The result is saved for both. For another machine, several nodes "
         "and more ranks than cores the model answers.",
         "simulate": "The exchanges are simulated; computing takes what the profile's rates say, or no time.",
     }

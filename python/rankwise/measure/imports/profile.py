@@ -73,7 +73,7 @@ def import_profile(
             table = origin[place, next(iter(by_name))]
             raise InputError(
                 f"{table.path}, line {table.line}: {table.program} is {table.what}, and {place} has no ping-pong of hosts "
-                "yet: name the output of osu_latency or IMB PingPong beside it, or --add it to a profile"
+                "yet: name the output of osu_latency or IMB PingPong as well, or --add it to a profile"
             )
         variants = {**(old.variants if old else {}), **{key: c for key, c in by_name.items() if key != SEND}}
         # Why a model was chosen, and what the processor did beside it, belong to the send curve.

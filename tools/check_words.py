@@ -1,0 +1,96 @@
+"""Refuse private words, and more long sentences than there are, in what rankwise prints.
+
+    python tools/check_words.py
+
+Every string of four words and more in ``python/rankwise`` counts, docstrings and papers left out: papers quote. ``PRIVATE`` has
+the words with the term of the field; ``ALLOWED`` the places that keep one, with the reason. ``LONG_SENTENCES`` only falls.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "python" / "rankwise"
+MOST_WORDS = 24  # of a sentence
+LONG_SENTENCES = 0
+PRIVATE = {
+    r"told apart|cannot be told|not to be told": "intervals overlap; unknown; no verdict",
+    r"\bways? of sending\b": "mode",
+    r"\bbeside\b": "next to, compared with, under (load)",
+    r"\bjudged?\b": "cost model; evaluated; no verdict",
+    r"\bfloor\b": "noise (validate), lower bound (map, advise)",
+    r"\bcards?\b(?!-)": "NIC",
+    r"\btrust(ed)?\b": "quality",
+    r"\bcampaigns?\b": "measurement",
+    r"\bvisits?\b": "sample batch",
+    r"\bby turns\b": "interleaved",
+    r"\bdrift(s|ed)?\b": "machine speed since the profile",
+    r"\bborders?\b": "crossover; perimeter",
+    r"late partners|moving bytes": "wait (late sender/receiver); transfer and other MPI",
+    r"\bcrowded\b": "oversubscribed",
+    r"lost (its|their) processor": "descheduled",
+    r"\b(priced|costed)\b": "predicted",
+    r"\b(cures?|mend)\b": "fix",
+    r"\bthe usual\b": "baseline",
+    r"\bquieter?\b": "undisturbed, less busy",
+    r"\banew\b": "again",
+    r"sizes not seen|look-up": "held-out error; interpolated table",
+    r"\bours\b": "rankwise's",
+}
+ALLOWED = {
+    "advise/findings.py": "keys of JSON: kinds of findings and of lower bounds",
+    "api/reporting.py": "the name of a class in a schema",
+    "api/results.py": "the name of a class in a schema",
+    "api/schedules.py": "keys of JSON: kinds of steps of a schedule",
+    "launch/probe.py": "a shell script",
+    "cli/layout.py": "names of options",
+    "mapping/mapper.py": "keys of JSON: card-out, card-in, card",
+    "workloads/base.py": "keys of JSON: card-out, card-in, card",
+    "workloads/comparison.py": "meanings of the JSON key drift",
+}
+
+
+def strings(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and text of a file's strings, those of formatted ones with {} for what is put in."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    apart = set()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and not isinstance(node, ast.Expression):
+            apart.add(id(body[0].value))  # a docstring
+        if isinstance(node, ast.JoinedStr):
+            apart |= {id(inner) for inner in ast.walk(node) if inner is not node}
+            yield node.lineno, "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in apart:
+            yield node.lineno, node.value
+
+
+def main() -> int:
+    wrong, long = [], []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = str(path.relative_to(PACKAGE))
+        if name.startswith("papers/"):
+            continue
+        for line, text in strings(path):
+            if len(re.findall(r"[A-Za-z]{2,}", text)) < 4:
+                continue
+            for private, term in PRIVATE.items():
+                if name not in ALLOWED and (found := re.search(private, text)):
+                    wrong.append(f"{name}:{line}: '{found[0]}' is a private word: write {term}: {text:.70}")
+            for sentence in re.split(r"[.:;?!]\s|\n", text):
+                if name not in ALLOWED and len(re.findall(r"\S*[A-Za-z]\S*", sentence)) > MOST_WORDS:
+                    long.append(f"{name}:{line}: {' '.join(sentence.split()):.100}")
+    if len(long) != LONG_SENTENCES:
+        listed = "\n".join(long)
+        wrong.append(f"{listed}\n{len(long)} sentences have more than {MOST_WORDS} words, LONG_SENTENCES is {LONG_SENTENCES}")
+    print("\n".join(wrong) if wrong else f"no private word; {len(long)} long sentences")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
