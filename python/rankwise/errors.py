@@ -55,7 +55,7 @@ def closest(given: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     words, meant = {word.lower().replace("_", "-"): word for word in known}, given.lower().replace("_", "-")
-    begun = [word for word in words if word.startswith(meant)] if len(meant) > 2 else []
+    begun = [word for word in words if word.replace("-", "").startswith(meant.replace("-", ""))] if len(meant) > 2 else []
     near = begun or get_close_matches(meant, words, n=1, cutoff=0.65)
     return words[near[0]] if near else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import math
 import os
@@ -183,6 +184,24 @@ def read_text(path: Path, what: str, mend: str) -> str:
         return plain(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{what} {path} {unreadable(error)}: {mend}") from None
+
+
+_KINDS = {
+    "a program": re.compile(rb"\x7fELF|#!"),
+    "a record of a program": re.compile(rb"RWcomm\r\n"),
+    "raw samples": re.compile(rb'\s*\{[^\n]*"record": ?"'),
+    "a profile": re.compile(rb'\s*\{\s*"schema": ?\d+,\s*"(?:machine|created|links|source)"'),
+}
+
+
+def kind_of(path: Path) -> str:
+    """Return what kind of rankwise's files, or program, a file is by how it begins; nothing where it is none or unreadable."""
+    try:
+        with path.open("rb") if path.is_file() else io.BytesIO() as stream:  # what comes from a pipe is read once only
+            begin = stream.read(4096)
+    except OSError:
+        return ""
+    return next((kind for kind, pattern in _KINDS.items() if pattern.match(begin)), "")
 
 
 def read_json(path: Path, what: str, mend: str) -> Any:

@@ -48,6 +48,8 @@ def parse_ints(text: str, what: str, least: int = 1) -> list[int]:
 
 def parse_shape(text: str, what: str = "grid") -> list[int]:
     """Read the sizes of a grid's axes: ``50x48``. Raises InputError."""
+    if not text.strip():
+        raise InputError(f"{what} is missing: write it as {what} 50x48")
     if not re.fullmatch(r"\s*\d{1,18}(\s*x\s*\d{1,18})*\s*", text, re.IGNORECASE):
         raise InputError(f"{what} '{text}' is not a list of axis sizes: write it as 50x48")
     sizes = [int(part) for part in re.split("x", text, flags=re.IGNORECASE)]

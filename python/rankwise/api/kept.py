@@ -66,7 +66,7 @@ def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mo
 
     named = path or os.environ.get(FILE)
     if not named:
-        raise InputError(f"no ledger is named: give the file, or set {FILE}")
+        raise InputError(f"no predictions are logged: export {FILE}=ledger.jsonl, then predict or validate; or name the file")
     for name in by:
         if name not in BY:
             raise InputError(f"--by '{name}' is unknown: choose one of {', '.join(BY)}")

@@ -55,7 +55,8 @@ def _with_dashes(arguments: Sequence[str], option: str) -> str:
     """Say that -- is missing before a program's command, or that an option before it is the launcher's; or nothing."""
     words = list(arguments)
     at = words.index("--") if "--" in words else len(words)
-    of_launcher = words.index(option) if _OF_LAUNCHERS.fullmatch(option) and option in words[:at] else at
+    taken = option and [i for i, word in enumerate(words[:at]) if word.startswith(option) and _OF_LAUNCHERS.fullmatch(word)]
+    of_launcher = taken[0] if taken else at
     begins = next((i for i, word in enumerate(words[:at]) if LAUNCHERS.fullmatch(Path(word).name)), of_launcher)
     if begins >= at:
         return ""
@@ -63,5 +64,5 @@ def _with_dashes(arguments: Sequence[str], option: str) -> str:
     launcher = next((word for word in command if LAUNCHERS.fullmatch(Path(word).name)), "mpiexec")
     meant = shlex.join(["rankwise", *words[:begins], "--", launcher, *(word for word in command if word != launcher)])
     if begins == of_launcher:
-        return f"{option} is an option of {Path(launcher).name}, and stands after --: {meant}"
+        return f"{words[begins]} is an option of {Path(launcher).name}, and stands after --: {meant}"
     return f"-- is missing before {words[begins]}: {meant}"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.errors import InputError
-from rankwise.files import read_json, write_json
+from rankwise.files import kind_of, read_json, write_json
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Parameter
 from rankwise.machine.packing import Packing
@@ -278,6 +278,9 @@ class Profile(Record):
     @staticmethod
     def load(path: Path) -> Profile:
         """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
+        if (kind := kind_of(path)) not in ("", "a profile"):
+            mend = f"rankwise fit {path} -o {path.name.split('.')[0]}.json" if kind == "raw samples" else _MEND
+            raise InputError(f"{path} is {kind}, not a profile: {mend}")
         return Profile.from_dict(read_json(path, "profile", _MEND), str(path))
 
 

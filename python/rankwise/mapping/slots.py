@@ -109,6 +109,12 @@ def _evenly(slots: Sequence[int], nodes: Sequence[int], ranks: int) -> tuple[int
     return tuple(given)
 
 
+def _equal(cells: int, nodes: int, ppn: int) -> str:
+    """Say what would make nodes of equal size fit, where something does."""
+    fits = [f"--ppn {cells // nodes}"] * (cells % nodes == 0) + [f"--nodes {cells // ppn}"] * (cells % ppn == 0)
+    return f"give {', '.join(fits)}, or " if fits else ""
+
+
 def parse_node_sizes(grid: Sequence[int], nodes: int | None, ppn: int | None, node_sizes: str | None) -> list[int]:
     """Return the ranks of each node, as many in all as the grid has cells. Raises InputError."""
     return node_sizes_of(f"--grid {'x'.join(map(str, grid))} has", math.prod(grid), nodes, ppn, node_sizes)
@@ -133,8 +139,8 @@ def node_sizes_of(where: str, cells: int, nodes: int | None, ppn: int | None, no
         raise InputError(f"{cells_text}, fewer than --nodes {nodes}: give at most one node a cell")
     if nodes * ppn != cells:
         raise InputError(
-            f"{cells_text} but --nodes {nodes} x --ppn {ppn} are {nodes * ppn} ranks: change one of them so that both "
-            "are equal, or list unequal nodes with --node-sizes"
+            f"{cells_text} but --nodes {nodes} x --ppn {ppn} are {nodes * ppn} ranks: {_equal(cells, nodes, ppn)}list unequal "
+            "nodes with --node-sizes"
         )
     if nodes >= 2**31:
         raise InputError(f"--nodes {nodes} is too large: it must be below 2^31")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import load_json, lock, plain, require_output
+from rankwise.files import kind_of, load_json, lock, plain, require_output
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
 from rankwise.reading import Trace
@@ -165,6 +165,10 @@ def read_records(path: Path, trace: Trace | None = None) -> Iterator[tuple[int, 
 
 
 def _lines(path: Path) -> Iterator[str]:
+    if (kind := kind_of(path)) not in ("", "raw samples"):
+        samples = path.with_name(f"{path.stem}.samples.jsonl")
+        mend = f"name {samples}" if samples.exists() else "name the .samples.jsonl that 'rankwise measure' kept beside it"
+        raise InputError(f"{path} is {kind}, not raw samples: {mend}")
     try:
         with plain(path).open(encoding="utf-8", errors="replace") as stream:
             yield from stream

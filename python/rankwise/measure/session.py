@@ -66,22 +66,23 @@ class Measurement:
         precision, launches, seconds, spread_s = self.precision, self.launches, self.seconds, self.spread_s
         statistic, background = self.statistic, self.background
         if precision is not None and not 0 < precision < 1:
-            raise InputError(f"precision {precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
+            raise InputError(f"--precision {precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
         if statistic not in STATISTICS:
             raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
         if what not in WHAT:
             raise InputError(f"'{what}' cannot be measured: choose one of {', '.join(WHAT)}")
         if not 0 <= background <= MOST_BACKGROUND_PAIRS:
-            raise InputError(f"background {background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
+            raise InputError(f"--background {background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
         if launches is not None and launches < 1:
-            raise InputError(f"launches {launches} is too small: it must be at least 1")
+            raise InputError(f"--launches {launches} is too small: it must be at least 1")
         if not 0 < seconds < 1e6:
-            raise InputError(f"seconds {seconds:g} is not a time to spend: give one above 0")
+            raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
         if not 0 <= spread_s < 1e6:
-            raise InputError(f"spread {spread_s:g} is not a time to wait between launches: give 10min")
+            raise InputError(f"--spread {spread_s:g} s is no time to wait between launches: give 10m")
         if len(sizes) < LEAST_SIZES or max(sizes) > 1 << 30:
             raise InputError(
-                f"sizes need at least {LEAST_SIZES} different ones, up to 1 GiB: a line is fitted through them and tested"
+                f"--sizes has {len(sizes)}, up to {format_size(max(sizes))}, and a model needs at least {LEAST_SIZES}, up to "
+                "1 GiB: give more, as in --sizes 0,8,1kB"
             )
 
 

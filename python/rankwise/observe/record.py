@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import load_json, plain, write_whole
+from rankwise.files import kind_of, load_json, plain, write_whole
 
 MAGIC = b"RWcomm\r\n"
 SCHEMA = 1
@@ -148,7 +148,9 @@ def read_record(path: Path) -> Record:
             raise InputError(f"{where} is not there, but {left}: 'rankwise observe recover {where}' makes it") from None
         raise InputError(f"{where} {unreadable(error)}: name a file that 'rankwise observe' wrote") from None
     if content[:8] != MAGIC:
-        raise InputError(f"{where} is no record of an observed program: name a file that 'rankwise observe' wrote")
+        kind = kind_of(path)
+        made = f"make it: rankwise observe -- mpiexec -n 2 {where}" if kind == "a program" else "name a file that it wrote"
+        raise InputError(f"{where} is {kind or 'something else'}, not a record of 'rankwise observe': {made}")
     end = 16 + int.from_bytes(content[8:16], "little")
     if len(content) < 16 or end > len(content):
         raise _damaged(where, "it ends within its header")

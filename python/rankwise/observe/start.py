@@ -18,7 +18,15 @@ from pathlib import Path
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import load_json, require_output
 from rankwise.launch.build import TRACER, build
-from rankwise.launch.command import launcher_at, mpi_libraries, names_mpi, program_of, require_match, words_of_program
+from rankwise.launch.command import (
+    LAUNCHERS,
+    launcher_at,
+    mpi_libraries,
+    names_mpi,
+    program_of,
+    require_match,
+    words_of_program,
+)
 from rankwise.launch.installed import package_folder
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.preload import loading
@@ -229,6 +237,8 @@ def _why_nothing(command: Sequence[str], program: Path | None, folder: Path, cod
         return f"there is no room in {folder.parent}: make some, or set RANKWISE_OBSERVE_DIR to a folder that all nodes share"
     if program is None:
         word = next(iter(words_of_program(command)), command[0])
+        if word == command[0] and LAUNCHERS.fullmatch(Path(word).name):
+            return f"the command names no program after {word}: give it as in -- mpiexec -n 16 ./app"
         if shutil.which(word) is None:
             missing = "no such file" if "/" in word and not Path(word).exists() else "not an executable file, or not on PATH"
             return f"{word}: {missing}, so nothing ran: correct its path"
@@ -244,7 +254,7 @@ def _why_nothing(command: Sequence[str], program: Path | None, folder: Path, cod
         )
     if names_mpi(program):
         return f"{program} has its MPI linked statically, which cannot be observed: link it with the shared library"
-    return f"{program} called no MPI"
+    return f"{program} called no MPI: only MPI programs can be observed"
 
 
 def exit_code_of(code: int, record: Record | None) -> int:

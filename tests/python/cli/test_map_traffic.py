@@ -82,7 +82,7 @@ def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--nodes", "3", "--ppn", "2"], "change one of them"),
+        (["--nodes", "3", "--ppn", "2"], "give --nodes 4"),
         (["--grid", "2x4"], "leave --grid"),
         (["--algorithm", "kd-tree"], "not for a program's traffic"),
         (["--graph", "g"], "two programs"),

@@ -93,7 +93,7 @@ def test_any_damage_is_told_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "is no record of an observed program"),
+        (b"", "not a record of 'rankwise observe'"),
         (b"RWcomm\r\n" + b"\xff" * 8, "ends within its header"),
         (b"RWcomm\r\n" + b"\x02" + bytes(7) + b"{}", "has no schema"),
         (b"RWcomm\r\n" + b"\x0c" + bytes(7) + b'{"schema":9}', "has schema 9, newer"),
