@@ -318,8 +318,9 @@ class _Heard:
         pairs = np.stack([receives.rank, sends.rank], axis=1)[order]
         keys, first = np.unique(pairs, axis=0, return_index=True)
         ends = np.append(first[1:], len(order))
+        done, sent = done[order], sends.posted[order]
         for (rank, other), i, j in zip(keys.tolist(), first, ends, strict=True):
-            self._times[rank, other] = done[order][i:j], sends.posted[order][i:j]
+            self._times[rank, other] = done[i:j], sent[i:j]
 
     def before(self, rank: int, other: int, time: int) -> tuple[int, int]:
         """Return both times, of the last message that had come before a time; 0 where there was none."""
