@@ -4,9 +4,9 @@
 
 Of each layout (4 to 64 ranks, 1 to 8 a node, blocked or cyclic) every collective is carried out by each of its algorithms
 that SimGrid and rankwise both have, for four sizes from 8 B to 1 MiB, each by the kernel "collective", that is by SMPI's
-own code. The model is asked for the same machine, as a simulator of links knows it (Machine.alone()). Sends wait for their receivers, as the
-model has them; ``--eager``: as SMPI has them by default, up to 64 KiB they do not. Bars stand beside the figures; exit 1 where
-one is missed.
+own code. The model is asked for the same machine, as a simulator of links knows it (Machine.alone()). Sends wait for their
+receivers, as the model has them; ``--eager``: as SMPI has them by default, up to 64 KiB they do not. Bars stand beside the
+figures; exit 1 where one is missed.
 
 14 layouts, seed 421167 (1,309 predictions in 462 cells): median 7e-7 %, 90th percentile 0.02 %, 95th 0.8 %; regret 0.02 %
 in the mean, 5 % at worst. With ``--eager``, seed 90935 (553 in 198 cells): median 4e-6 %, 90th 24 %, 95th 67 %; regret 11 %

@@ -68,8 +68,8 @@ def observed(program: Path, mpirun: str, kind: str, number: int, ranks: int) -> 
     words = [word for name, value in parameters.items() for word in ("--mca", name, str(value))]
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": os.environ["PATH"]}
     subprocess.run(
-        [mpirun, "--oversubscribe", "-np", str(ranks), *words, str(program), kind, str(size_of(ranks))], check=True, env=allowed,
-        capture_output=True, timeout=120,
+        [mpirun, "--oversubscribe", "-np", str(ranks), *words, str(program), kind, str(size_of(ranks))],
+        check=True, env=allowed, capture_output=True, timeout=120,
     )  # fmt: skip
     found: Pairs = {}
     for path in program.parent.glob("pairs.*"):

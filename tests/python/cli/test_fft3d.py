@@ -94,7 +94,7 @@ def test_measure_predict_validate(rankwise: Rankwise) -> None:
         (("measure", "fft4d"), "did you mean fft3d?"),
         (("measure", "--n", "64"), "unknown option --n:"),
         (("measure", "fft3d", "--n", "64"), "at least two sizes"),
-        (("choose", "fft3d", "--n", "16,32", "--profile", "none.json"), "none.json does not exist"),
+        (("choose", "fft3d", "--n", "16", "--profile", "none.json"), "none.json does not exist"),
         (("simulate", "fft3d", "--n", "16"), "what is to be simulated is missing"),
         (("predict", "fft3d", "--timeline", "t.html"), "unknown option --timeline"),
         (("predict", "fft3d", "--reading", "hopeful"), "--reading 'hopeful' is unknown"),

@@ -199,7 +199,7 @@ def test_wrong_use_is_told(rankwise: Callable[..., object]) -> None:
         (["--mapping", "best", "--", "ls"], 2, "--mapping 'best' is unknown: take one of blocked, "),
         (["--effort", "soon", "--", "ls"], 2, "--effort 'soon' is not a time"),
         (["--", "no-such-launcher"], 4, "no-such-launcher cannot be started"),
-        ([], 2, "Missing argument"),
+        ([], 2, "COMMAND... is missing: write rankwise preload -- mpiexec -n 8 ./app"),
     ]:
         result = rankwise("preload", *arguments)
         assert result.code == code  # type: ignore[attr-defined]

@@ -76,7 +76,7 @@ def test_a_default_replication_gives_way_to_a_grid_of_one() -> None:
     ("asked", "says"),
     [
         (_asked(["sideways"], ["ssend"]), "'sideways' is unknown: choose direct"),
-        (_asked(["shift"], ["bsend"]), "'bsend' is unknown: choose ssend"),
+        (_asked(["shift"], ["bsend"]), "'bsend' is unknown: did you mean send"),
         (_asked(["shift"], ["isend"], shells=["half"]), "shell 'half' is unknown"),
         (_asked(["team-shift"], ["isend"], team_boxes="own"), "team boxes 'own' is unknown"),
         (_asked(["neighbor-alltoall"], ["ssend"]), "its only send mode is isend"),

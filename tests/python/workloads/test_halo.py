@@ -71,7 +71,7 @@ def test_faces_may_differ() -> None:
         ({"grid": "2x2", "box": "4x4", "algorithm": "shift"}, "--algorithm"),
         ({"grid": "2x2", "box": "4x4", "corners": False, "algorithm": "staged"}, "edges and corners"),
         ({"grid": "1x1", "box": "4x4"}, "nothing to time"),
-        ({"grid": "2x2", "box": "4x4", "mode": "send"}, "--mode 'send' is unknown: choose isend or ssend"),
+        ({"grid": "2x2", "box": "4x4", "mode": "send"}, "--mode 'send' is unknown: did you mean ssend"),
     ],
 )
 def test_what_makes_no_halo_is_refused(options: dict[str, object], words: str) -> None:
