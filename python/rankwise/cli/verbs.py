@@ -18,7 +18,10 @@ GROUPS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"choose": "workloads", "validate": "workloads", "run": "workloads", "simulate": "workloads",
          "exchange": "schedules", "machines": "machines"},
     ),
-    "Share": ({"report": "report", "slurm": "slurm"}, {"reproduce": "report", "ledger": "kept", "cache": "kept"}),
+    "Share": (
+        {"report": "report", "slurm": "slurm"},
+        {"reproduce": "report", "ledger": "kept", "cache": "kept", "completion": "completion"},
+    ),
 }  # fmt: skip
 # By a command line's first word.
 MODULES = {name: module for group in GROUPS.values() for verbs in group for name, module in verbs.items()} | {"help": "help"}
