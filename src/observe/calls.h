@@ -127,6 +127,9 @@ CALL(S, Comm_spawn, 8, plain, 1, 0, "")
 CALL(S, Comm_accept, 5, plain, 1, 0, "")
 CALL(S, Comm_connect, 5, plain, 1, 0, "")
 
+// What a program says itself; its argument is the event's tag.
+CALL(S, Pcontrol, 1, pcontrol, 0, 0, "")
+
 // Files: time.
 CALL(S, File_open, 5, plain, 1, 0, "")
 CALL(S, File_close, 1, plain, 1, 0, "")

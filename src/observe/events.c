@@ -36,6 +36,10 @@ void event_of_time(const struct site* site, const struct span* span) {
   event(site, span, 6, (struct message){-1, -1, NO_COMM, 0}, 0);
 }
 
+void event_of_level(const struct site* site, const struct span* span, int level) {
+  event(site, span, 6, (struct message){-1, level, NO_COMM, 0}, 0);
+}
+
 void event_of_access(const struct site* site, const struct span* span, int target, int64_t bytes) {
   event(site, span, 6, (struct message){target, -1, NO_COMM, bytes}, 0);
 }

@@ -53,6 +53,7 @@ struct collected {
 };
 
 void event_of_time(const struct site* site, const struct span* span);
+void event_of_level(const struct site* site, const struct span* span, int level);
 // One-sided: target is the rank whose window is written or read.
 void event_of_access(const struct site* site, const struct span* span, int target, int64_t bytes);
 // request: address of the request that the call made, or 0.

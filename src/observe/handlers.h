@@ -46,6 +46,12 @@ HANDLER plain(const struct site s, word* a) {
   return span.result;
 }
 
+HANDLER pcontrol(const struct site s, word* a) {
+  struct span span = timed(s, a);
+  if (span.seen) event_of_level(&s, &span, (int32_t)a[0]);
+  return span.result;
+}
+
 // Tests and probes by the thousand would fill the windows: only those that found something are events.
 HANDLER polled(const struct site s, word* a) {
   struct span span = timed(s, a);

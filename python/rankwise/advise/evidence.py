@@ -139,6 +139,25 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
     return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line, sizes, factors)
 
 
+def controlled_span(record: Record) -> Span | None:
+    """Return from when to when a program had switched profiling on by MPI_Pcontrol; None where it did not.
+
+    A level above 0 switches it on, 0 off; before the first call it is on, unless that switches it on (MPI 4.1, 15.2.4). Of
+    several such times it is from the first to the last.
+    """
+    calls = record.header.get("calls", [])
+    if "MPI_Pcontrol" not in calls:
+        return None
+    since_s, until_s = 0.0, float(record.header.get("seconds", 0.0))
+    for events in record.events.values():
+        mine = events[events["call"] == calls.index("MPI_Pcontrol")]
+        on = mine[mine["tag"] > 0]
+        off = mine[(mine["tag"] == 0) & (mine["start_ns"] > (on["end_ns"][0] if len(on) else 0))]
+        since_s = max(since_s, float(on["end_ns"][0]) * 1e-9 if len(on) else 0.0)
+        until_s = min(until_s, float(off["start_ns"][-1]) * 1e-9 if len(off) else until_s)
+    return (since_s, until_s) if since_s < until_s else None
+
+
 def _shares_of_run(record: Record) -> Shares:
     total = np.asarray(record.header.get("seconds_of_rank") or [record.header.get("seconds", 0.0)] * record.ranks, float)
     moving = np.minimum(mpi_seconds(record), total)

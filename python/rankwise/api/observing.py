@@ -130,7 +130,11 @@ def _call_sites() -> ModuleType:
 
 
 def load_record(path: Path | str, since_s: float = 0.0, until_s: float | None = None) -> Observation:
-    """Read what was observed of a program; steps are looked for from ``since_s`` to ``until_s``. Raises InputError."""
+    """Read what was observed of a program. Raises InputError.
+
+    Steps are looked for from ``since_s`` to ``until_s``; where neither is given and the program called MPI_Pcontrol, while its
+    level was above 0.
+    """
     from rankwise.advise.evidence import evidence_of
     from rankwise.observe.record import read_record
 
@@ -148,6 +152,10 @@ def span_of(record: Record, since_s: float, until_s: float | None) -> tuple[floa
             f"--from {since_s:g} --to {end_s:g} is no part of the run, which took {format_time(seconds)}: give seconds within "
             "it, the earlier first"
         )
+    if since_s == 0.0 and until_s is None:
+        from rankwise.advise.evidence import controlled_span
+
+        return controlled_span(record) or (0.0, seconds)
     return since_s, min(end_s, seconds)
 
 

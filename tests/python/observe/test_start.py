@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rankwise import load_record
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.observe.record import read_record
 from rankwise.observe.start import observe, with_variables
@@ -213,3 +214,16 @@ def test_the_command_line(build: Build, start: Start, rankwise: Callable[..., An
     shown = rankwise("observe", "show", "app.comm", "--json").json
     assert (shown["ranks"], len(shown["pairs"]), shown["complete"]) == (4, 8, True)
     assert 0 < shown["mpi_share"] <= 1 and 0 < shown["seconds"] < 600
+
+
+@pytest.mark.parametrize("kind", ["pip", pytest.param("openmpi", marks=pytest.mark.system_mpi)])
+def test_a_program_says_by_pcontrol_which_part_is_looked_at(kind: str, build: Build, start: Start, tmp_path: Path) -> None:
+    code, record = observe([*start(kind, 2), str(build(kind, "pcontrol.c"))], tmp_path / "app.comm")
+    assert code == 0 and record is not None
+    whole = load_record(tmp_path / "app.comm", until_s=1e9).evidence.steps
+    part = load_record(tmp_path / "app.comm").evidence.steps
+    assert whole is not None and part is not None
+    assert len(part.durations_s) <= 20 < len(whole.durations_s)
+    assert part.events_of_step > whole.events_of_step
+    levels = [int(event["tag"]) for event in record.events[0] if record.header["calls"][event["call"]] == "MPI_Pcontrol"]
+    assert levels == [0, 1, 0]
