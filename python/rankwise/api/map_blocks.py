@@ -137,7 +137,7 @@ def traffic_words(traffic: Traffic, mappings: Mappings, results: list[MapResult]
             f", {step} take{'s' if traffic.rounds > 1 else ''} {format_time(best.time_s)} instead of "
             f"{format_time(start.time_s)}"
         )
-        text += "" if quicker(best, start) else ", no less as far as can be told"
+        text += "" if quicker(best, start) else " (within the prediction's error)"
     return text + "."
 
 
@@ -220,15 +220,17 @@ _SHARED = {
 def _why_so_long(step: StepTime) -> str:
     """Say what takes the time of a step."""
     if step.held_s <= 0:
-        return "What takes the time: the messages themselves; they share nothing."
+        return "Bottleneck: the messages themselves; they share nothing."
     name, _, level = step.resource.partition("link-")
     shared = _SHARED[f"{name}link"].format(int(level) + 1) if level else _SHARED[step.resource]
     share = min(1.0, step.held_s / step.time_s)
     if step.bytes == 0:
-        return f"What takes the time: {'the messages themselves' if share < 0.5 else shared}; they carry no bytes."
-    itself = "" if share >= 0.5 else "the messages themselves; of what they share, "
+        return f"Bottleneck: {'message latency' if share < 0.5 else shared}; the messages carry no bytes."
     rate = format_bandwidth(step.bytes / step.held_s)
-    return f"What takes the time: {itself}{shared}: {format_volume(step.bytes)} at {rate}, {100 * share:.0f} % of the time."
+    busiest = f"{shared}: {format_volume(step.bytes)} at {rate}, {100 * share:.0f} % of the time."
+    if share >= 0.5:
+        return f"Bottleneck: {busiest}"
+    return f"Bottleneck: the messages themselves. The busiest of what they share: {busiest}"
 
 
 def _title(mappings: Mappings) -> str:
@@ -316,9 +318,12 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
             f"({_change(best.time_s, blocked.time_s)}); {scores}"
         )
         if not quicker(best, blocked):
-            return f"{best.algorithm}, but there is no time to gain as far as can be told: one step takes {times}"
+            return f"{best.algorithm}, but the gain is within the prediction's error: one step takes {times}"
         if any((result.time_s or 0.0) < best.time_s for result in mappings.results):
-            return f"{best.algorithm}, which sends {sent.fewest} of those whose step takes least as far as can be told, {times}"
+            return (
+                f"{best.algorithm}, which sends {sent.fewest} of those whose step takes least (within the prediction's error), "
+                f"{times}"
+            )
         return f"with {best.algorithm} one step of messages takes least, {times}"
     if best.cost != blocked.cost and best.above:
         return (

@@ -430,7 +430,7 @@ def test_nothing_to_gain_is_an_answer(rankwise: Rankwise, two_level_profile: Pat
     small = ("map", "--grid", "6x4", "--nodes", "6", "--ppn", "4", "--bytes", "0", "--profile", str(two_level_profile))
     tied = rankwise(*small, "--algorithm", "blocked,refined").out
     assert (
-        "refined, but there is no time to gain as far as can be told: one step takes 1.01 us instead of 1.01 us (-0.2 %); 28"
+        "refined, but the gain is within the prediction's error: one step takes 1.01 us instead of 1.01 us (-0.2 %); 28"
         in tied
     )
 
@@ -484,8 +484,8 @@ def test_a_grid_whose_blocks_are_thinner_than_the_halo_is_no_choice(rankwise: Ra
 
 def test_messages_without_bytes_have_no_rate(rankwise: Rankwise) -> None:
     grid = ("map", "--grid", "12x12", "--nodes", "4", "--ppn", "36", "--machine", "frontier", "--bytes")
-    (line,) = (line for line in rankwise(*grid, "0").out.splitlines() if line.startswith("What takes"))
-    assert line == "What takes the time: the messages themselves; they carry no bytes."
+    (line,) = (line for line in rankwise(*grid, "0").out.splitlines() if line.startswith("Bottleneck"))
+    assert line == "Bottleneck: message latency; the messages carry no bytes."
     assert "/s, " in rankwise(*grid, "8").out
 
 
