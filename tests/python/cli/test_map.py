@@ -430,8 +430,7 @@ def test_nothing_to_gain_is_an_answer(rankwise: Rankwise, two_level_profile: Pat
     small = ("map", "--grid", "6x4", "--nodes", "6", "--ppn", "4", "--bytes", "0", "--profile", str(two_level_profile))
     tied = rankwise(*small, "--algorithm", "blocked,refined").out
     assert (
-        "refined, but the gain is within the prediction's error: one step takes 1.01 us instead of 1.01 us (-0.2 %); 28"
-        in tied
+        "refined, but the gain is within the prediction's error: one step takes 1.01 us instead of 1.01 us (-0.2 %); 28" in tied
     )
 
 

@@ -1,5 +1,6 @@
 """The mistakes that people make most: one line says what is wrong and where, then how to fix it; the code is documented."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_FAILURE, EXIT_USAGE, split_message
+from rankwise.launch import Mpi
 
 INPUTS = Path(__file__).parents[1] / "frozen" / "inputs"
 NOWHERE = {"PATH": "/nowhere"}
@@ -134,6 +136,13 @@ def test_there_are_sixty_and_more() -> None:
     assert len(WRONG_INPUT) + len(NOT_POSSIBLE) >= 60
 
 
+@pytest.fixture
+def launcher_on_path(mpi: Mpi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system's PATH may have no mpiexec."""
+    monkeypatch.setenv("PATH", os.pathsep.join([str(mpi.launcher_path.parent), os.environ["PATH"]]))
+
+
+@pytest.mark.usefixtures("launcher_on_path")
 @pytest.mark.parametrize(("command", "what", "fix"), WRONG_INPUT, ids=[row[0] for row in WRONG_INPUT])
 def test_wrong_input(rankwise: Callable[..., Any], command: str, what: str, fix: str) -> None:
     result = rankwise(*command.split())
@@ -158,6 +167,7 @@ def test_what_is_not_possible_here(
     _complaint(result.err, what, fix)
 
 
+@pytest.mark.usefixtures("launcher_on_path")
 @pytest.mark.parametrize(
     ("command", "what", "fix"),
     [

@@ -161,7 +161,7 @@ def test_the_model_stands_beside_real_ranks(rankwise: Callable[..., Any]) -> Non
             "one is chosen for at a time",
         ),
         (("validate", "stencil", "--grid", "2x1", "--engines", "run"), "--engines run does not name"),
-        (("simulate", "stencil"), "--grid ''"),
+        (("simulate", "stencil"), "--grid is missing"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_2(
