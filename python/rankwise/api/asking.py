@@ -203,6 +203,8 @@ class Ranked(Result):
         ranking = self.ranking
         if ranking.doubt is not None:
             yield Sentence(sentence(ranking.doubt), mark=UNCLEAR)
+            if not self.is_too_poor:
+                yield Sentence(sentence(ranking.reason))
         else:
             yield Sentence(f"{ranking.reason}.", mark=YES)
         yield row_table([{"": str(place), **line(self.workload, row)} for place, row in enumerate(ranking.rows, 1)])
