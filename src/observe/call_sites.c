@@ -68,8 +68,7 @@ struct call_site* site_behind(struct call_site* binding, int call) {
   uint64_t caller = fortran_caller;
   if (!caller) return binding;
   fortran_caller = 0;
-  struct call_site* site = &sites[site_hash(caller, call)];
-  return site->address == caller && site->call == call ? site : site_find(caller, call);
+  return site_find(caller, call);
 }
 
 struct call_site* site_find(uint64_t address, int call) {
