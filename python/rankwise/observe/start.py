@@ -65,8 +65,6 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
             (folder / _HEADER).write_text(json.dumps(header))
         code = _run([found, *words[1:]], {**os.environ, **_variables(folder)})
         record = merged(folder, header)
-        if record is not None:
-            named(record.header, limit_s=_NAMES_LIMIT_S)
         if record is None:
             tell(f"nothing was observed: {_why_nothing(command, program, folder, code)}")
         elif code != 0:
@@ -97,8 +95,6 @@ def _recovered(output: Path, folder: Path) -> Record:
     except (OSError, ValueError):
         header = {}
     record = merged(folder, header if isinstance(header, dict) else {})
-    if record is not None:
-        named(record.header, limit_s=_NAMES_LIMIT_S)
     if record is None:
         raise InputError(f"what ranks left in {folder} is of no use: observe the program again")
     record.header["notes"].insert(0, "'rankwise observe' was killed: this is what the ranks had left")
@@ -211,7 +207,8 @@ def _in_foreground() -> bool:
 
 
 def _keep(record: Record, output: Path, folder: Path) -> Record:
-    """Write a record, with less or elsewhere where the disk is full; return what was written."""
+    """Write a record with its call sites named, with less or elsewhere where the disk is full; return what was written."""
+    named(record.header, limit_s=_NAMES_LIMIT_S)
     shorter = replace(record, events={}, sites={}, header={**record.header, "windows": []})
     elsewhere = Path(tempfile.gettempdir()) / output.name
     for attempt, (path, content) in enumerate([(output, record), (output, record), (output, shorter), (elsewhere, record)]):
