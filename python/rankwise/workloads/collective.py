@@ -294,10 +294,11 @@ class CollectiveWorkload(Workload):
         row, best = max(pairs, key=lambda pair: pair[0].time_s / pair[1].time_s if pair[1].time_s > 0 else 1.0)
         case = row.case
         assert isinstance(case, CollectiveCase)
-        who = case.library or "the library"
+        who = case.library or "The library"
         ratio = row.time_s / best.time_s if best.time_s > 0 else 1.0
         if ratio < 1.02:
-            return f"{who} selects the fastest {case.collective}, or one within 2 %, in {len(pairs)} of {len(pairs)} cases"
+            everywhere = f", in all {len(pairs)} cases" if len(pairs) > 1 else ""
+            return f"{who} selects the fastest {case.collective}, or one within 2 %{everywhere}"
         return (
             f"{who} takes up to {ratio:.1f} times as long as the best {case.collective}: {format_time(row.time_s)} against "
             f"{format_time(best.time_s)} at {format_size(case.message_bytes)}, {case.ranks} ranks"
