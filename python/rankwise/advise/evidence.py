@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.mapping.traffic import Traffic, traffic_of
+from rankwise.observe.by_rank import Balance, RankTime, balance_of, rank_times
 from rankwise.observe.efficiency import Efficiencies, efficiencies
 from rankwise.observe.epochs import accesses, one_sided_untold
 from rankwise.observe.needs import TooLongError
@@ -69,10 +70,19 @@ class Evidence:
     timeline: Timeline | None = None  # of a step
     sizes: MessageSizes = MessageSizes(())
     efficiencies: Efficiencies | None = None  # of the steps
+    balance: Balance | None = None  # of the steps
 
     @property
     def per(self) -> str:
         return "run" if self.steps is None else "step"
+
+    @property
+    def by_rank(self) -> list[RankTime]:
+        """What each rank does in a step, or in the run."""
+        shares, of = self.shares, self.traffic
+        times_s = (shares.computing_s, shares.moving_s + shares.waiting_s, shares.waiting_s if shares.split else None)
+        sent = (np.bincount(of.source, of.messages, of.ranks), np.bincount(of.source, of.bytes, of.ranks))
+        return rank_times(times_s, sent, self.record.hosts, self.record.node_of_rank)
 
     @property
     def rounds(self) -> int:
@@ -116,7 +126,8 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
             )
         except TooLongError as error:
             why = str(error)
-    waits, shares, traffic, schedule, line, factors = None, _shares_of_run(record), whole, None, None, None
+    waits, shares, traffic, schedule, line = None, _shares_of_run(record), whole, None, None
+    factors, balance = None, None
     if steps is not None:
         window = {rank: steps.window(events, rank) for rank in events}
         known = record.node_of_rank if (record.node_of_rank >= 0).all() else None
@@ -127,7 +138,7 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
         traffic = _traffic_of_steps(whole, steps, window)
         schedule = phased(events, steps)
         line = timeline_of(events, steps) if waits.why_not is None else None
-        factors = efficiencies(steps, events, record.header["calls"])
+        factors, balance = efficiencies(steps, events, record.header["calls"]), balance_of(steps, events)
         notes += schedule.notes
         if one_sided_untold(events):
             notes.append("what ranks put and fetch one-sided is not in the step: 'rankwise map --observed' counts it")
@@ -136,7 +147,7 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
     pattern = find_pattern(whole, seen_of(record, whole, None if steps is None else traffic, steps, events))
     some = events if steps is None and not many else {} if steps is None else window
     sizes = message_sizes(record, some if waits is None or waits.why_not is None else {})
-    return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line, sizes, factors)
+    return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line, sizes, factors, balance)
 
 
 def controlled_span(record: Record) -> Span | None:

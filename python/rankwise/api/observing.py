@@ -8,13 +8,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Plot, Result, sentence
-from rankwise.blocks import BUT, YES, Block, Lines, Listing, Next, Sentence, labelled
+from rankwise.blocks import BUT, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.records import computed, record
-from rankwise.units import format_count, format_share, format_size, format_span, format_time, format_volume
+from rankwise.units import format_count, format_number, format_share, format_size, format_span, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence, Shares
+    from rankwise.observe.by_rank import RankTime
     from rankwise.observe.record import Record
 
 
@@ -48,6 +49,13 @@ class Observation(Result):
         "parallel efficiency of the steps and its factors; null: no step was found, or what ranks wait for was not recorded",
         "rankwise.observe.efficiency.Efficiencies | None",
         lambda of: of.evidence.efficiencies,
+    )
+    balance = computed(
+        "load balance by step; null: no step was found", "rankwise.observe.by_rank.Balance | None",
+        lambda of: of.evidence.balance,
+    )  # fmt: skip
+    by_rank = computed(
+        "what each rank does with its time", "list[rankwise.observe.by_rank.RankTime]", lambda of: of.evidence.by_rank
     )
     hosts = computed("names of the hosts", list[str], lambda of: of.evidence.record.hosts)
     node_of_rank = computed("place in hosts of each rank; -1: not known", list[int], lambda of: of.evidence.record.node_of_rank)
@@ -97,6 +105,10 @@ class Observation(Result):
 
     def blocks(self) -> Iterator[Block]:
         yield from _blocks(self.evidence, self.path)
+
+    def rank_blocks(self) -> Iterator[Block]:
+        """Yield a table of the ranks in place of the whole, those that compute longest first."""
+        yield from _rank_blocks(self.evidence, self.path)
 
     @property
     def conclusion(self) -> str:
@@ -201,12 +213,10 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
         mostly = f", mostly {calls[0]['call']}" if calls else ""
         answer = f"{format_share(share)} of the run of {seconds} in MPI{mostly}."
     yield Sentence(answer + crowded, mark=BUT if crowded else YES)
-    whole = "complete" if record.header.get("complete", True) else "partial"
-    ranks, hosts = format_count(record.ranks, "rank"), format_count(len(record.hosts), "host")
-    yield Sentence(f"Record: {whole}, {ranks} on {hosts} ({file}).")
+    yield _record_line(record, file)
     yield Listing([
-        *([("Pattern", evidence.pattern.words)] if len(record.peer) else []), *_step(evidence), *_in_mpi(record, calls),
-        *_messages(evidence), *_calls(record),
+        *([("Pattern", evidence.pattern.words)] if len(record.peer) else []), *_step(evidence), *_ranks(evidence),
+        *_in_mpi(record, calls), *_messages(evidence), *_calls(record),
     ])  # fmt: skip
     matrix = matrix_lines(record) if record.ranks <= _MOST_IN_MATRIX else []
     if matrix:
@@ -215,6 +225,59 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     yield from labelled("note", evidence.notes)
     picture = [(f"rankwise observe show {file} --plot matrix.html", "who sends to whom")] if not matrix else []
     yield Next([(f"rankwise advise {file}", "what to change"), *(picture if len(record.peer) else [])])
+
+
+def _record_line(record: Record, file: Path) -> Sentence:
+    whole = "complete" if record.header.get("complete", True) else "partial"
+    ranks, hosts = format_count(record.ranks, "rank"), format_count(len(record.hosts), "host")
+    return Sentence(f"Record: {whole}, {ranks} on {hosts} ({file}).")
+
+
+_LEAST_LONGER = 1.02  # than the median rank, for a rank to be named
+_OF_RANKS: Sequence[Column[RankTime]] = (
+    Column("rank", "rank"), Column("compute", "compute_s", format_time), Column("MPI", "mpi_s", format_time),
+    Column("wait", "wait_s", format_time), Column("messages", "messages", format_number),
+    Column("bytes", "bytes", lambda size: format_volume(round(size))), Column("host", "host"),
+)  # fmt: skip
+
+
+def _rank_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
+    """Yield which rank computes longest, and the table of all."""
+    import numpy as np
+
+    rows = sorted(evidence.by_rank, key=lambda row: -row.compute_s)
+    first, middle_s = rows[0], float(np.median([row.compute_s for row in rows]))
+    answer = f"Rank {first.rank} computes longest: {format_time(first.compute_s)} a {evidence.per}"
+    if first.compute_s <= _LEAST_LONGER * middle_s:
+        answer = f"All ranks compute about as long, {format_time(middle_s)} a {evidence.per}."
+    else:
+        answer += f", {format_number(first.compute_s / middle_s)} times the median rank." if middle_s > 0 else "."
+    crowded = f" {sentence(evidence.crowded)}" if evidence.crowded is not None else ""
+    yield Sentence(answer + crowded, mark=BUT if crowded else YES)
+    yield _record_line(evidence.record, file)
+    yield Table(_OF_RANKS, rows, leave=("host",))
+    of = "the run" if evidence.steps is None else f"a step, the mean of {len(evidence.steps.sample)}"
+    yield Sentence(f"Of {of}; compute: outside MPI; wait: the part of MPI for a late partner; messages, bytes: sent.")
+    if evidence.balance is not None:
+        yield Sentence(sentence(evidence.balance.words))
+    yield from labelled("note", evidence.notes)
+    yield Next([(f"rankwise advise {file}", "what to change")])
+
+
+def _ranks(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield the least, median and greatest times of the ranks."""
+    import numpy as np
+
+    from rankwise.observe.by_rank import spread_words
+
+    if evidence.crowded is None and evidence.record.ranks > 1 and evidence.shares.total_s.any():
+        shares = evidence.shares
+        parts = [("compute", shares.computing_s), ("MPI", shares.moving_s + shares.waiting_s)]
+        parts += [("wait", shares.waiting_s)] if shares.split else []
+        words = ", ".join(spread_words(name, values_s) for name, values_s in parts)
+        longest = float(shares.computing_s.max()) / max(_LEAST_LONGER * float(np.median(shares.computing_s)), 1e-30)
+        slowest = f"; rank {int(shares.computing_s.argmax())} computes longest" if longest > 1 else ""
+        yield "Ranks", f"{words} a {evidence.per} (min / median / max){slowest}"
 
 
 def _step(evidence: Evidence) -> Iterator[tuple[str, str]]:

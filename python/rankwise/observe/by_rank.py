@@ -1,0 +1,99 @@
+"""What each rank does with its time, and how even steps are: which rank computes longest in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.observe.steps import Steps
+from rankwise.records import Record as JsonRecord
+from rankwise.records import key, record
+from rankwise.units import format_count, format_share, format_time
+
+Array = NDArray[Any]
+
+
+@record
+class RankTime(JsonRecord):
+    """A rank: the mean over the steps that are looked at, or the run where no step was found."""
+
+    rank: int = key("rank in MPI_COMM_WORLD")
+    host: str | None = key("its host; null: unknown")
+    compute_s: float = key("time outside MPI")
+    mpi_s: float = key("time in MPI")
+    wait_s: float | None = key("part of mpi_s in which it waits for a late partner; null: unknown")
+    messages: float = key("messages that it sends")
+    bytes: float = key("bytes that it sends")
+
+
+@record
+class Balance(JsonRecord):
+    """Load balance of each step that is looked at: mean over greatest time outside MPI of the ranks; 1: even."""
+
+    load_balance: float = key("the median step")
+    load_balance_lo: float = key("the least even step")
+    load_balance_hi: float = key("the most even step")
+    worst_step: int = key("number of the least even step, from 0 on")
+    worst_rank: int = key("rank that computes longest in that step")
+    slowest_rank: int = key("rank that computes longest in most steps")
+    slowest_steps: int = key("in how many steps it does")
+    steps: int = key("how many steps are looked at")
+
+    @property
+    def words(self) -> str:
+        low, high = format_share(self.load_balance_lo), format_share(self.load_balance_hi)
+        if low == high:
+            return f"load balance {low} in every step"
+        return (
+            f"load balance {format_share(self.load_balance)} in the median step, {low} to {high}; step {self.worst_step} is "
+            f"the least even, where rank {self.worst_rank} computes longest; "
+            f"rank {self.slowest_rank} does so in {self.slowest_steps} of {format_count(self.steps, 'step')}"
+        )
+
+
+def rank_times(
+    times_s: tuple[Array, Array, Array | None], sent: tuple[Array, Array], hosts: Sequence[str], node_of_rank: Array
+) -> list[RankTime]:
+    """Return a line for each rank: from its time outside MPI, in MPI and waiting there; ``sent``: messages and bytes."""
+    compute_s, mpi_s, wait_s = times_s
+    return [
+        RankTime(
+            rank, hosts[node] if 0 <= node < len(hosts) else None, float(compute_s[rank]), float(mpi_s[rank]),
+            None if wait_s is None else float(wait_s[rank]), float(sent[0][rank]), float(sent[1][rank]),
+        )
+        for rank, node in enumerate(node_of_rank.tolist())
+    ]  # fmt: skip
+
+
+def balance_of(steps: Steps, events: Mapping[int, Array]) -> Balance | None:
+    """Return how even the steps are; None where ranks compute nothing."""
+    compute_ns = np.stack([_computing(steps, events[rank], at) for at, rank in enumerate(sorted(events))], axis=1)
+    most, mean = compute_ns.max(axis=1), compute_ns.mean(axis=1)
+    if not mean.any():
+        return None
+    balance = np.where(most > 0, mean / np.maximum(most, 1e-30), 1.0)
+    slowest = np.asarray(sorted(events))[compute_ns.argmax(axis=1)]
+    often, worst = np.bincount(slowest), int(balance.argmin())
+    return Balance(
+        float(np.median(balance)), float(balance.min()), float(balance.max()), int(steps.sample[worst]), int(slowest[worst]),
+        int(often.argmax()), int(often.max()), len(balance),
+    )  # fmt: skip
+
+
+def _computing(steps: Steps, events: Array, column: int) -> Array:
+    """Return the time of a rank outside MPI in each step that is looked at, up to the first call of the next one."""
+    ended = np.maximum.accumulate(events["end_ns"])
+    gaps = np.concatenate(([0], np.maximum(events["start_ns"][1:] - ended[:-1], 0), [0]))
+    upto = np.cumsum(gaps)
+    return np.asarray(upto[steps.ends[steps.sample, column]] - upto[steps.begins[steps.sample, column]])
+
+
+def spread_words(name: str, values_s: Array) -> str:
+    """Return the least, the median and the greatest of the ranks' times: ``compute 1.2 / 1.5 / 3.1 ms``."""
+    least, middle, most = (format_time(float(f(values_s))) for f in (np.min, np.median, np.max))
+    unit = most.rpartition(" ")[2]
+    parts = [part.removesuffix(f" {unit}") for part in (least, middle)]
+    return f"{name} {' / '.join([*parts, most])}"
