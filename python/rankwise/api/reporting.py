@@ -239,24 +239,30 @@ class Reproduced(Result):
     reproduction: Reproduction
     figures = computed("", Record, lambda found: found.reproduction.figures, inline=True)
     answer = computed("the answer in sentences", Sequence[str], lambda found: found.reproduction.answer)
+    claims = computed(
+        "what the paper says, sentence by sentence, held against figures", "Sequence[rankwise.papers.claims.Verdict]",
+        lambda found: found.reproduction.claims,
+    )  # fmt: skip
     files: list[Path] = key("files that were written")
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows of all tables, as they are shown."""
-        return [
-            {"table": part.caption, **dict(zip(_told_apart(part.shown[0]), row, strict=True))}
-            for part in self.reproduction.tables()
-            for row in part.shown[1:]
-        ]
+        return [claim.to_dict() for claim in self.reproduction.claims]
+
+    @property
+    def conclusion(self) -> str:
+        from rankwise.papers.claims import summary
+
+        return summary(self.reproduction.claims)
 
     def blocks(self) -> Iterator[Block]:
+        """How many sentences hold, those that do not, and what matters most: the rest is on the page."""
+        from rankwise.papers.claims import screen
+
+        if self.reproduction.claims:
+            yield screen(self.reproduction.claims, self.reproduction.answer)
+            return
         yield from map(Sentence, self.reproduction.answer)
         yield from self.reproduction.tables()
-
-
-def _told_apart(heads: Sequence[str]) -> list[str]:
-    """Return the heads of columns, those that there are twice with the head before them."""
-    return [head if head not in heads[:i] else f"{heads[i - 1]}, {head}" for i, head in enumerate(heads)]
 
 
 def reproduce(paper: str, asked: Redoing = Redoing()) -> Reproduced:

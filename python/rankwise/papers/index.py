@@ -6,11 +6,11 @@ the records of the reproductions wherever they have figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.papers.claims import Tally
+from rankwise.papers.claims import Tally, Verdict, summary
 
 REPRODUCED, DIFFERS, CANNOT, ELSEWHERE = "reproduced", "differs", "cannot be done", "done here"
 Record = Mapping[str, Any]
@@ -37,7 +37,7 @@ def _if(holds: bool, why: str) -> str:
 
 
 W, A, H, C = "werner2023", "wagner2024", "hunold2020", "czechowski2012"
-_WERNER, _WAGNER, _HUNOLD, _CZECHOWSKI = (f"`rankwise reproduce {paper}`" for paper in (W, A, H, C))
+_WERNER, _HUNOLD, _CZECHOWSKI = (f"`rankwise reproduce {paper}`" for paper in (W, H, C))
 
 
 def _werner_rows(record: Record) -> tuple[str, str]:
@@ -79,19 +79,6 @@ def _werner_traffic(record: Record) -> tuple[str, str]:
 def _held(claims: list[Record], words: str, why: Callable[[Record], str]) -> tuple[str, str]:
     tally = Tally(claims)
     return f"{tally} {words}", _if(not tally.wrong, "; ".join(map(why, tally.wrong)))
-
-
-def _remarks(*starts: str) -> Result:
-    def result(record: Record) -> tuple[str, str]:
-        found = [r for r in record["remarks"] if any(start in r["says"] for start in starts)]
-        return _held(found, "remarks on it hold", lambda r: f"'{r['says']}', but {r['figures']}")
-
-    return result
-
-
-def _wagner_fit(record: Record) -> tuple[str, str]:
-    told = "; ".join(f"{p['link']} alpha {1e6 * p['alpha_s']:.2f} us" for p in record["placements"])
-    return told, f"{REPRODUCED}, with fits beside it"
 
 
 def _claims(*keys: str) -> Result:
@@ -184,13 +171,6 @@ def items() -> list[Item]:
              _said("the same experiment on your machine; of JURECA only bounds",
              f"{CANNOT} for JURECA: no samples were published")),
         Item(W, "6.2.4", "future: a model of Team Shift, the tradeoff points", _WERNER, _werner_tradeoff),
-        Item(A, "Figures 1, 2, 6", "Slurm jobs, scripts, display-map", "`rankwise slurm script`",
-             _said("scripts as readable files; each rank's place is read back from inside it", ELSEWHERE)),
-        Item(A, "Table 1, Figures 3, 4", "one run on one node", _WAGNER,
-             _remarks("Table 1", "128 bytes", "759", "grows exponentially", "peaks", "drops", "above 130")),
-        Item(A, "Figure 5", "lstopo of a node", _WAGNER, _remarks("Figure 5")),
-        Item(A, "Table 2, Figures 7, 8", "one run by placement", _WAGNER, _remarks("Table 2")),
-        Item(A, "Table 3, Figures 9, 10", "ten runs by placement", _WAGNER, _wagner_fit),
         Item(H, "Figures 1 to 3, Definitions IV.1, IV.2, Theorem IV.3", "the problem, stencils, NP-hardness",
              "`rankwise map --stencil ...`", _said("stencils and weights as defined", f"{CANNOT}: a proof is not run")),
         Item(H, "Eqs. 1, 2", "the order of the axes", "`rankwise map --algorithm hyperplane`",
@@ -233,8 +213,8 @@ def items() -> list[Item]:
     ]  # fmt: skip
 
 
-def page(records: Mapping[str, Record]) -> str:
-    """Return docs/papers.md: a table a paper, from the records of its reproduction by paper."""
+def page(records: Mapping[str, Record], verdicts: Mapping[str, Sequence[Verdict]]) -> str:
+    """Return docs/papers.md: a table a paper, of its sentences or else from the record of its reproduction."""
     lines = [
         "# The four papers",
         "",
@@ -246,6 +226,20 @@ def page(records: Mapping[str, Record]) -> str:
     ]
     for paper, title in ((W, "Werner et al. 2023, the Shift"), (A, "Wagner 2024, OSU by placement"),
                          (H, "Hunold et al. 2020, stencil mapping"), (C, "Czechowski et al. 2012, the 3-D FFT")):  # fmt: skip
+        if paper in verdicts:
+            lines += [
+                "",
+                f"## {title}",
+                "",
+                summary(verdicts[paper]),
+                "",
+                "| where | the paper says | command | result | verdict |",
+            ]
+            lines += ["|---|---|---|---|---|"]
+            for one in verdicts[paper]:
+                command = f"`{one.command}`" if one.command else "–"
+                lines.append(f"| {one.where} | {one.says} | {command} | {one.figures} | {one.verdict} |")
+            continue
         lines += ["", f"## {title}", "", "| number | what | command | result | verdict |", "|---|---|---|---|---|"]
         for item in items():
             if item.paper == paper:

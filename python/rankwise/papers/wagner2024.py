@@ -23,7 +23,9 @@ from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.papers import printed
-from rankwise.papers.claims import Tally
+from rankwise.papers.claims import judge
+from rankwise.papers.claims import section as claims_section
+from rankwise.papers.wagner2024_claims import CLAIMS, Tables
 from rankwise.papers.wagner2024_effects import (
     RESOLUTION_S,
     TEN_RUNS,
@@ -31,11 +33,9 @@ from rankwise.papers.wagner2024_effects import (
     Array,
     Effects,
     Measured,
-    Remark,
     Series,
     crossings,
     drop_of,
-    remarks,
     section,
     table_1,
 )
@@ -114,6 +114,16 @@ def single_run() -> dict[str, dict[int, tuple[float, float | None]]]:
     for row in printed("wagner2024_single_run"):
         found.setdefault(LINKS[row["placement"]], {})[row["message_bytes"]] = (row["latency_us"], row["bandwidth_MBps"])
     return found
+
+
+def tables() -> Tables:
+    """Return what the text's sentences are about."""
+    single = []
+    for link, table in single_run().items():
+        latency_s, bandwidth = (np.array(of, dtype=np.float64) for of in zip(*table.values(), strict=True))
+        none = np.zeros(len(table))
+        single.append(Series(link, 1, np.array(list(table)), latency_s, none, bandwidth, none, RESOLUTION_S))
+    return Tables(table_1(), single, published())
 
 
 def measured(paths: Sequence[Path]) -> tuple[list[Series], list[str]]:
@@ -203,30 +213,21 @@ class Figures(Record):
         lambda of: crossings(of.placements[0].series, of.placements[1].series),
     )
     measured: Sequence[Fitted] = key("the same of the profiles that were given")
-    lacking: Sequence[str] = key("which of the profiles' runs lack a part, in words")
-    remarks: Sequence[Remark] = key("what the text says of its tables")  # fmt: skip
+    lacking: Sequence[str] = key("which of the profiles' runs lack a part, in words")  # fmt: skip
 
 
 def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
     """Compute everything from the paper's tables, and from ``profiles`` of repeated runs where there are any."""
-    theirs = [fit(series) for series in published()]
+    of = tables()
+    verdicts = judge(CLAIMS, of, "rankwise reproduce wagner2024")
+    theirs = [fit(series) for series in of.ten]
     found, lacking = measured(profiles) if profiles else ([], [])
     ours = [fit(series) for series in found]
-    ten = [fitted.series for fitted in theirs]
-    one = table_1()
-    single = section(one, ten)
-    single = replace(single, parts=(*single.parts, *_pictures("one-", [fit(one)])))
-    wrong = Tally(remarks(one, ten)).wrong
-    answer = (
-        (
-            *_answer(theirs),
-            f"Of the text's remarks {len(wrong)} do not follow from its tables, among them: {wrong[0].says}, "
-            f"where {wrong[0].figures}.",
-        )
-        if wrong
-        else _answer(theirs)
-    )
+    single = section(of.one, of.ten)
+    single = replace(single, parts=(*single.parts, *_pictures("one-", [fit(of.one)])))
+    answer = _answer(theirs)
     sections = [
+        claims_section(verdicts),
         Section(
             "effects",
             "The effects, found in the figures",
@@ -273,7 +274,8 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
         title="Wagner 2024: latency and bandwidth by placement under Slurm",
         answer=answer,
         sections=sections,
-        figures=Figures(theirs, ours, lacking, remarks(one, ten)),
+        figures=Figures(theirs, ours, lacking),
+        claims=verdicts,
         sources=(
             "S. Wagner: PS High-Performance Computing 2024/2025, Assignment 1, 2024. Tables 2 and 3: OSU micro-benchmarks 5.8 "
             "with Open MPI 3.1.6 on LCC3 (two sockets of six cores, InfiniBand); all other figures on this page are computed "

@@ -1,7 +1,7 @@
-"""Wagner 2024: what tables of latency and bandwidth show, and what the author says of them held against the figures.
+"""Wagner 2024: what tables of latency and bandwidth show.
 
-Table 1 and Figures 3 to 5 are a run of two ranks on a node as Slurm placed them. Each remark of the text is recomputed from the
-table that it is made of. Why the curves bend follows from Table 3 and the caches of Figure 5 (lstopo).
+Table 1 and Figures 3 to 5 are a run of two ranks on a node as Slurm placed them. Why the curves bend follows from Table 3 and
+the caches of Figure 5 (lstopo). What the author says of them is in wagner2024_claims.
 """
 
 from __future__ import annotations
@@ -12,22 +12,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.blocks import Column, Table, yes_or_no
+from rankwise.blocks import Column, Table
 from rankwise.papers import printed
-from rankwise.papers.claims import Tally
 from rankwise.records import Record, key, record
 from rankwise.report.reproduction import Section
-from rankwise.units import format_bandwidth, format_size, format_time
+from rankwise.units import format_bandwidth, format_size
 
 Array = NDArray[np.float64]
 
 _FLAT = 1.1  # latencies within 10 % of the smallest message's are constant
 _DROP = 0.9  # a bandwidth below 90 % of a smaller size's, beyond three standard deviations, is a drop
 _SATURATED = 0.9  # of the largest sizes' bandwidth
-# Figure 5 (lstopo), as the text lists it.
-MACHINES, PACKAGES, CORES_A_PACKAGE, THREADS_A_CORE = 8, 2, 6, 2
-CLUSTER_CORES, MEMORY_GB, NUMA_GB = 96, 47, (23, 24)
-L3_BYTES = 12 * 2**20
+L3_BYTES = 12 * 2**20  # Figure 5 (lstopo)
 _BUFFERS = 4  # of a ping-pong: each rank sends from one and receives into another
 WORDS = {
     "same-core": "hardware threads of a core", "shared-cache": "cores that share a cache", "same-socket": "cores of a socket",
@@ -197,105 +193,11 @@ def largest_spread(series: Series) -> tuple[float, int]:
     return float(np.max(share)), int(series.sizes[int(np.argmax(share))])
 
 
-@record
-class Remark(Record):
-    """What the text says of its tables, held against them."""
-
-    says: str = key("what the text says")
-    figures: str = key("what the tables say")
-    holds: bool = key("whether that is the same")
-
-
 def table_1() -> Series:
     """Return Table 1 as a series of one run."""
     sizes, times_s, rates = zip(*(row.values() for row in printed("wagner2024_one_node")), strict=True)
     zeros, bandwidth = np.zeros(len(sizes)), np.array(rates, dtype=np.float64)
     return Series("same-socket", 1, np.array(sizes), np.array(times_s), zeros, bandwidth, zeros, RESOLUTION_S)
-
-
-def remarks(one: Series, ten: Sequence[Series]) -> list[Remark]:
-    """Return the author's remarks on Tables 1 to 3, each with the figures that it is about."""
-    last_s, large = float(one.latency_s[-1]), one.sizes >= 2**16
-    power = growth_exponent(one, 65536) or 0.0
-    of_power, of_exponential = _misfits(one.sizes[large], one.latency_s[large])
-    constant = constant_up_to(one)
-    rises = int(one.sizes[int(np.searchsorted(one.sizes, constant)) + 1])
-    drop = drop_of(one)
-    climbs = np.isfinite(one.bandwidth) & (one.sizes <= 8192)
-    climb = float(np.polyfit(np.log(one.sizes[climbs]), np.log(one.bandwidth[climbs]), 1)[0])
-    climb_power, climb_exponential = _misfits(one.sizes[climbs], one.bandwidth[climbs])
-    peak = int(np.nanargmax(one.bandwidth))
-    above = one.bandwidth[one.sizes > 131072]
-    near, far = ten[0], ten[1]
-    latency_slips = [int(s) for s, a, b in zip(near.sizes, near.latency_s, far.latency_s, strict=True) if b < a]
-    bandwidth_slips = [int(s) for s, a, b in zip(near.sizes, near.bandwidth, far.bandwidth, strict=True) if b > a]
-    spread, at = largest_spread(near)
-    return [
-        Remark(
-            "latency is constant up to 16 bytes (Table 1)",
-            f"constant up to {format_size(constant)}",
-            constant == 16,
-        ),
-        Remark(
-            "the increase becomes significant from around 128 bytes on",
-            f"{format_time(float(one.latency_s[one.sizes == rises][0]))} at {format_size(rises)} is the first above the "
-            f"constant {format_time(float(one.latency_s[0]))}",
-            rises == 128,
-        ),
-        Remark(
-            "around 759 us for the largest message",
-            f"Table 1 has {1e6 * last_s:.2f} us",
-            abs(759e-6 / last_s - 1) < 0.005,
-        ),
-        Remark(
-            "latency grows exponentially",
-            f"from 64 KiB on like size to the power {power:.2f}: a power law is off by {of_power:.0%}, an exponential by "
-            f"{of_exponential:.0%} (root mean square of the logarithm)",
-            of_exponential < of_power,
-        ),
-        Remark(
-            "bandwidth grows exponentially for mid-sized messages",
-            f"up to 8 KiB like size to the power {climb:.2f}: off by {climb_power:.0%}, an exponential by "
-            f"{climb_exponential:.0%}",
-            climb_exponential < climb_power,
-        ),
-        Remark(
-            "bandwidth peaks at 12506.14 MB/s around 130 KB",
-            f"{one.bandwidth[peak] / 1e6:.2f} MB/s at {format_size(int(one.sizes[peak]))}",
-            bool(abs(one.bandwidth[peak] / 12506.14e6 - 1) < 1e-6 and one.sizes[peak] == 131072),
-        ),
-        Remark(
-            "bandwidth drops between 8 KB and 65 KB",
-            "no drop"
-            if drop is None
-            else f"it falls from {format_size(drop.peak_bytes)} to {format_size(drop.bottom_bytes)} and is back at "
-            f"{format_size(drop.recovered_bytes or 0)}",
-            drop is not None and (drop.peak_bytes, drop.recovered_bytes) == (8192, 65536),
-        ),
-        Remark(
-            "above 130 KB it fluctuates around 11500 MB/s",
-            f"{above.min() / 1e6:.0f} to {above.max() / 1e6:.0f} MB/s, mean {above.mean() / 1e6:.0f}",
-            bool(abs(above.mean() / 11500e6 - 1) < 0.02),
-        ),
-        Remark(
-            "latency rises and bandwidth falls with distance, most so for large messages (Table 2; checked on Table 3)",
-            f"between sockets latency is lower at {_sizes(latency_slips)} and bandwidth higher at {_sizes(bandwidth_slips)} "
-            "than between cores",
-            not latency_slips and not bandwidth_slips,
-        ),
-        Remark(
-            "some deviations are slightly higher as messages grow (Table 3)",
-            f"between cores the largest is {spread:.1%} of the mean, at {format_size(at)}",
-            at > 4096,
-        ),
-        Remark(
-            "96 cores and 192 threads in 8 machines, 47 GB each (Figure 5)",
-            f"{MACHINES} x {PACKAGES} x {CORES_A_PACKAGE} = {MACHINES * PACKAGES * CORES_A_PACKAGE} cores, x {THREADS_A_CORE} "
-            f"= {MACHINES * PACKAGES * CORES_A_PACKAGE * THREADS_A_CORE} threads; {' + '.join(map(str, NUMA_GB))} = "
-            f"{sum(NUMA_GB)} GB",
-            (MACHINES * PACKAGES * CORES_A_PACKAGE, sum(NUMA_GB)) == (CLUSTER_CORES, MEMORY_GB),
-        ),
-    ]
 
 
 def why(ten: Sequence[Series]) -> list[str]:
@@ -305,18 +207,7 @@ def why(ten: Sequence[Series]) -> list[str]:
 
 def section(one: Series, ten: Sequence[Series]) -> Section:
     """The part of the page without its pictures."""
-    told = Tally(remarks(one, ten))
-    return Section(
-        "single",
-        "One run, its remarks, and why",
-        (
-            f"Of {len(told.claims)} remarks of the text {told.held} follow from its tables; {len(told.wrong)} do not: "
-            + "; ".join(f"'{remark.says}' ({remark.figures})" for remark in told.wrong)
-            + ".",
-            *why(ten),
-        ),
-        (Table(_REMARKS, told.claims, name="remarks", caption="What the text says, and what its tables say."), _table(one)),
-    )
+    return Section("single", "One run, and why its curves bend", why(ten), (_table(one),))
 
 
 def _in_flight(series: Series) -> str:
@@ -352,25 +243,6 @@ def _cache(ten: Sequence[Series]) -> str:
         + (f"{' and '.join(WORDS[name] for name in expected)} alone leave the cache" if expected else "nobody leaves the cache")
         + (", which is what is seen." if jumps == expected else ", which is not what is seen.")
     )
-
-
-def _misfits(sizes: NDArray[np.int64], values: Array) -> tuple[float, float]:
-    """By how much a power of size and an exponential in it miss values: root mean square of the logarithm."""
-    y = np.log(values)
-    axes = np.log(sizes.astype(np.float64)), sizes.astype(np.float64)
-    power, exponential = (float(np.sqrt(np.mean((np.polyval(np.polyfit(x, y, 1), x) - y) ** 2))) for x in axes)
-    return power, exponential
-
-
-def _sizes(sizes: Sequence[int]) -> str:
-    return ", ".join(map(format_size, sizes)) or "no size"
-
-
-_REMARKS: Sequence[Column[Remark]] = (
-    Column("the text", "says", key="text"),
-    Column("the figures", "figures"),
-    Column("holds", "holds", yes_or_no),
-)
 
 
 def _table(one: Series) -> Table[Measured]:

@@ -27,6 +27,7 @@ class Reproduction:
     figures: Record | Mapping[str, Any]
     sources: Sequence[str]
     next_command: str
+    claims: Sequence[Any] = ()  # what the paper says, sentence by sentence: verdicts of rankwise.papers.claims
 
     def tables(self) -> list[Table[Any]]:
         return [part for section in self.sections for part in section.parts if isinstance(part, Table)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _TIME = r"\d{1,7}|\d{1,7}:\d\d|\d{1,5}:\d\d:\d\d|\d{1,4}-\d{1,2}(:\d\d){0,2}"
 _ARRAY = r"\d{1,7}(-\d{1,7}(:\d{1,7})?)?(,\d{1,7}(-\d{1,7}(:\d{1,7})?)?)*(%\d{1,7})?"
-_MAIL_TYPES = ("NONE", "BEGIN", "END", "FAIL", "REQUEUE", "TIME_LIMIT", "TIME_LIMIT_50", "TIME_LIMIT_80", "TIME_LIMIT_90",
+MAIL_TYPES = ("NONE", "BEGIN", "END", "FAIL", "REQUEUE", "TIME_LIMIT", "TIME_LIMIT_50", "TIME_LIMIT_80", "TIME_LIMIT_90",
                "ARRAY_TASKS", "STAGE_OUT", "INVALID_DEPEND", "ALL")  # fmt: skip
 
 
@@ -82,8 +82,8 @@ class Settings(Record):
             if name is not None and not re.fullmatch(r"[\w.,:;?+@%/-]+", name):
                 raise InputError(f"{option} '{name}' has characters that Slurm's names do not have")
         for kind in (self.mail_type or "NONE").split(","):
-            if kind.upper() not in _MAIL_TYPES:
-                raise InputError(f"--mail-type '{kind}' is unknown: choose one of {', '.join(_MAIL_TYPES)}")
+            if kind.upper() not in MAIL_TYPES:
+                raise InputError(f"--mail-type '{kind}' is unknown: choose one of {', '.join(MAIL_TYPES)}")
         for name in self.environment or {}:
             if not re.fullmatch(r"[A-Za-z_]\w*", name):
                 raise InputError(f"--env '{name}' is no name of a variable: write --env NAME=VALUE")

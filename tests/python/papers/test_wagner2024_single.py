@@ -1,16 +1,18 @@
-"""Table 1 as printed, and remarks and reasons that follow the figures when these change."""
+"""Table 1 as printed, the sentences on Tables 1 to 3, and reasons that follow the figures when these change."""
 
 from dataclasses import replace
 
 import pytest
 
-from rankwise.papers.wagner2024 import published
-from rankwise.papers.wagner2024_effects import Series, remarks, section, table_1, why
+from rankwise.papers.claims import Verdict, judge
+from rankwise.papers.wagner2024 import published, tables
+from rankwise.papers.wagner2024_claims import CLAIMS, Tables
+from rankwise.papers.wagner2024_effects import table_1, why
 
 
-def _says(one: Series, start: str) -> bool:
-    (found,) = [remark for remark in remarks(one, published()) if start in remark.says]
-    return found.holds
+def _of(of: Tables, where: str, says: str) -> Verdict:
+    (found,) = [one for one in judge(CLAIMS, of, "") if one.where == where and says in one.says]
+    return found
 
 
 def test_table_1_is_as_printed() -> None:
@@ -19,22 +21,34 @@ def test_table_1_is_as_printed() -> None:
     assert one.latency_s[-1] == pytest.approx(765.60e-6) and one.bandwidth[17 + 1] == pytest.approx(12506.14e6)
 
 
-def test_the_slips_are_named() -> None:
-    one = table_1()
-    assert not _says(one, "759 us") and not _says(one, "latency grows exponentially") and not _says(one, "with distance")
-    assert _says(one, "constant up to 16") and _says(one, "peaks at 12506.14") and _says(one, "drops between 8 KB and 65 KB")
-    text = section(one, published()).paragraphs[0]
-    assert "765.60 us" in text and "power 1.02" in text
+def test_what_is_said_of_table_2_is_held_against_table_2() -> None:
+    of = tables()
+    latency, bandwidth = (
+        _of(of, f"Table 2, Fig. {number}", what) for number, what in ((7, "latency rises"), (8, "bandwidth falls"))
+    )
+    assert latency.holds is False and latency.figures == "1 against it: sockets of a node at 4 MiB"
+    assert bandwidth.holds
+    near, far, nodes = of.single
+    longer = far.latency_s.copy()
+    longer[-1] *= 2
+    assert _of(replace(of, single=[near, replace(far, latency_s=longer), nodes]), "Table 2, Fig. 7", "latency rises").holds
+    # Over ten runs it is otherwise.
+    assert _of(of, "Tables 2, 3", "bandwidth falls").ours == 8
 
 
-def test_a_remark_holds_once_the_figures_say_so() -> None:
-    one = table_1()
-    latency_s = one.latency_s.copy()
+def test_sigma_grows_with_size_and_the_page_says_so() -> None:
+    found = _of(tables(), "Table 3", "sigma is higher")
+    assert found.holds and "most 12.84 us at 2 MiB" in found.figures
+
+
+def test_a_sentence_holds_once_the_figures_say_so() -> None:
+    of = tables()
+    assert _of(of, "Table 1", "759 us").holds is False
+    latency_s = of.one.latency_s.copy()
     latency_s[-1] = 759e-6
-    assert _says(replace(one, latency_s=latency_s), "759 us")
-    assert not _says(replace(one, bandwidth=one.bandwidth / 2), "fluctuates around 11500")
-    before = section(one, published()).paragraphs[0]
-    assert section(replace(one, latency_s=latency_s), published()).paragraphs[0] != before
+    assert _of(replace(of, one=replace(of.one, latency_s=latency_s)), "Table 1", "759 us").holds
+    halved = replace(of, one=replace(of.one, bandwidth=of.one.bandwidth / 2))
+    assert _of(of, "Table 1", "fluctuates").holds and _of(halved, "Table 1", "fluctuates").holds is False
 
 
 def test_why_follows_from_the_figures() -> None:
