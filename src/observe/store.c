@@ -35,10 +35,20 @@ static struct clock_pair loaded;
 static uint64_t ticks_per_second, next_window;
 static uint32_t current;  // window
 
+// Of several readings the quickest: between the two clocks a rank may lose its core.
 static struct clock_pair clocks(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (struct clock_pair){ticks(), now.tv_sec * INT64_C(1000000000) + now.tv_nsec};
+  struct clock_pair best = {0};
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 8; i++) {
+    struct timespec now;
+    uint64_t before = ticks();
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t took = ticks() - before;
+    if (took >= least) continue;
+    least = took;
+    best = (struct clock_pair){before + took / 2, now.tv_sec * INT64_C(1000000000) + now.tv_nsec};
+  }
+  return best;
 }
 
 __attribute__((constructor)) static void at_load(void) { loaded = clocks(); }

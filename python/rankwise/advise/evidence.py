@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ from rankwise.observe.sizes import MessageSizes, message_sizes
 from rankwise.observe.steps import Span, Steps, common_steps
 from rankwise.observe.summary import crowded_host, mpi_seconds
 from rankwise.observe.timeline import Timeline, timeline_of
+from rankwise.observe.wait_causes import Waiting, labels_of, waiting_of
 from rankwise.observe.waits import Waits, analyse
 from rankwise.progress import meter
 
@@ -71,6 +73,18 @@ class Evidence:
     sizes: MessageSizes = MessageSizes(())
     efficiencies: Efficiencies | None = None  # of the steps
     balance: Balance | None = None  # of the steps
+
+    @cached_property
+    def waiting(self) -> Waiting | None:
+        """Where ranks wait in the steps, and why; None where no wait is known."""
+        if self.steps is None or self.waits is None or self.waits.why_not is not None:
+            return None
+        return waiting_of(self.record, self.steps, self.events, self.waits)
+
+    @cached_property
+    def events(self) -> Mapping[int, Array]:
+        """Each rank's events from the beginning of the program on."""
+        return {rank: of_rank for rank, of_rank in first_events(self.record).items() if len(of_rank)}
 
     @property
     def per(self) -> str:
@@ -131,7 +145,8 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
     if steps is not None:
         window = {rank: steps.window(events, rank) for rank in events}
         known = record.node_of_rank if (record.node_of_rank >= 0).all() else None
-        waits = analyse(window, record.ranks, known, _uncertainty_s(record))
+        apart = None if known is None else (known, _uncertainty_s(record))
+        waits = analyse(window, record.ranks, apart, record.header["calls"], labels_of(record, steps, events))
         if waits.why_not is not None:
             notes.append(f"wait and transfer: {waits.why_not}")
         shares = _shares_of_steps(steps, events, waits)
@@ -190,7 +205,7 @@ def _shares_of_steps(steps: Steps, events: Mapping[int, Array], waits: Waits) ->
     count = len(steps.sample)
     total = np.maximum(steps.spans_s(events), waits.in_calls_s) / count
     in_calls = waits.in_calls_s / count
-    waiting = (waits.late_sender_s + waits.late_receiver_s + waits.collective_s) / count
+    waiting = waits.waiting_s.sum(axis=0) / count
     if split := waits.why_not is None:
         return Shares(total, total - in_calls, in_calls - waiting, waiting, waits.blamed_s / count, split)
     nothing = np.zeros(len(total))

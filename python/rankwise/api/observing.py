@@ -54,6 +54,10 @@ class Observation(Result):
         "load balance by step; null: no step was found", "rankwise.observe.by_rank.Balance | None",
         lambda of: of.evidence.balance,
     )  # fmt: skip
+    waiting = computed(
+        "where ranks wait in the steps, by kind and cause; null: unknown", "rankwise.observe.wait_causes.Waiting | None",
+        lambda of: of.evidence.waiting,
+    )  # fmt: skip
     by_rank = computed(
         "what each rank does with its time", "list[rankwise.observe.by_rank.RankTime]", lambda of: of.evidence.by_rank
     )
@@ -216,7 +220,7 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     yield _record_line(record, file)
     yield Listing([
         *([("Pattern", evidence.pattern.words)] if len(record.peer) else []), *_step(evidence), *_ranks(evidence),
-        *_in_mpi(record, calls), *_messages(evidence), *_calls(record),
+        *_waits(evidence), *_in_mpi(record, calls), *_messages(evidence), *_calls(record),
     ])  # fmt: skip
     matrix = matrix_lines(record) if record.ranks <= _MOST_IN_MATRIX else []
     if matrix:
@@ -292,6 +296,19 @@ def _step(evidence: Evidence) -> Iterator[tuple[str, str]]:
             yield "", f"{compute} compute, {moving} transfer and other MPI, {waiting} wait (late sender/receiver)"
         if evidence.crowded is None and evidence.efficiencies is not None:
             yield "", f"parallel efficiency {evidence.efficiencies.words}"
+
+
+_MOST_CAUSES, _LEAST_CAUSE = 2, 0.05  # on a screen; share of a step
+
+
+def _waits(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield where ranks wait in a step, for whom, and why."""
+    waiting = evidence.waiting
+    if evidence.crowded is None and waiting is not None:
+        yield "Waits", waiting.words(evidence.pattern.naming.name == "sweep")
+        for cause in waiting.causes[:_MOST_CAUSES]:
+            if cause.of.share >= _LEAST_CAUSE:
+                yield from (("", line) for line in cause.words)
 
 
 def _in_mpi(record: Record, calls: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

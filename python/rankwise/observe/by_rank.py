@@ -70,7 +70,7 @@ def rank_times(
 
 def balance_of(steps: Steps, events: Mapping[int, Array]) -> Balance | None:
     """Return how even the steps are; None where ranks compute nothing."""
-    compute_ns = np.stack([_computing(steps, events[rank], at) for at, rank in enumerate(sorted(events))], axis=1)
+    compute_ns = computing_ns(steps, events)
     most, mean = compute_ns.max(axis=1), compute_ns.mean(axis=1)
     if not mean.any():
         return None
@@ -81,6 +81,11 @@ def balance_of(steps: Steps, events: Mapping[int, Array]) -> Balance | None:
         float(np.median(balance)), float(balance.min()), float(balance.max()), int(steps.sample[worst]), int(slowest[worst]),
         int(often.argmax()), int(often.max()), len(balance),
     )  # fmt: skip
+
+
+def computing_ns(steps: Steps, events: Mapping[int, Array]) -> Array:
+    """Return the time outside MPI in each step that is looked at, of each rank (steps x ranks)."""
+    return np.stack([_computing(steps, events[rank], at) for at, rank in enumerate(sorted(events))], axis=1)
 
 
 def _computing(steps: Steps, events: Array, column: int) -> Array:

@@ -115,11 +115,9 @@ def call_sites(header: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     Calls of one function and line are one site, however many of them the compiler made.
     """
-    modules = header.get("modules", [])
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for site in header.get("sites", []):
-        known = site["module"] is not None and site["module"] < len(modules)
-        site = _NAMELESS | site | {"module": modules[site["module"]]["path"] if known else None}
+    for number in range(len(header.get("sites", []))):
+        site = numbered_site(header, number)
         place = (site["file"], site["line"]) if site["line"] else (site["module"], site["offset"])
         first = found.setdefault((site["call"], site["function"], *place), site)
         if first is not site:  # the compiler made several of one line
@@ -129,6 +127,14 @@ def call_sites(header: Mapping[str, Any]) -> list[dict[str, Any]]:
             if first["most_rank"] == site["most_rank"]:
                 first["most_seconds"] += site["most_seconds"]
     return sorted(found.values(), key=lambda site: -site["seconds"])
+
+
+def numbered_site(header: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return a site of a record by its number, with its module's path."""
+    site: dict[str, Any] = header["sites"][number]
+    modules = header.get("modules", [])
+    known = site["module"] is not None and site["module"] < len(modules)
+    return _NAMELESS | site | {"module": modules[site["module"]]["path"] if known else None}
 
 
 def site_text(site: Mapping[str, Any]) -> str:

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from rankwise.observe.levels import actions_of
 from rankwise.observe.record import COLLECTIVE, COMPLETION
 from rankwise.observe.steps import Steps, begun_ns
+from rankwise.observe.waits import EARLY_REDUCE, LATE_BROADCAST, kind_of_collective
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_share
 
 Array = NDArray[Any]
-_FROM_ROOT, _TO_ROOT = ("bcast", "scatter"), ("reduce", "gather")  # of calls with a root; others need all ranks
 
 
 @record
@@ -121,10 +121,10 @@ def _needed(what: tuple[Any, ...], rank: int, members: Mapping[tuple[Any, ...], 
     """Return the ranks that must have come before a rank goes on."""
     if what[0] == "message":
         return {what[1][0]}
-    root, name = what[3], what[4].lower()
-    if root >= 0 and any(part in name for part in _FROM_ROOT):
+    root, kind = what[3], kind_of_collective(what[4], what[3])
+    if kind == LATE_BROADCAST:
         return {root} & members[what]
-    if root >= 0 and any(part in name for part in _TO_ROOT):
+    if kind == EARLY_REDUCE:
         return members[what] if rank == root else set()
     return members[what]
 

@@ -359,9 +359,12 @@ class Steps(Record):
 
     def window(self, events: Mapping[int, Array], rank: int) -> Array:
         """Return a rank's events of the steps that are looked at."""
-        column = sorted(events).index(rank)
+        return np.asarray(events[rank][self.positions(sorted(events).index(rank))])
+
+    def positions(self, column: int) -> Array:
+        """Return where these lie among the events of a rank (by its place among the ranks)."""
         borders = zip(self.begins[self.sample, column].tolist(), self.ends[self.sample, column].tolist(), strict=True)
-        return np.concatenate([events[rank][begin:end] for begin, end in borders])
+        return np.concatenate([np.arange(begin, end) for begin, end in borders])
 
     def spans_s(self, events: Mapping[int, Array]) -> Array:
         """Return how long the steps that are looked at took together on each rank."""
