@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankwise.mapping.traffic import Traffic, traffic_of
 from rankwise.observe.by_rank import Balance, RankTime, balance_of, rank_times
+from rankwise.observe.collective_times import CollectiveTime, collective_times
 from rankwise.observe.efficiency import Efficiencies, efficiencies
 from rankwise.observe.epochs import accesses, one_sided_untold
 from rankwise.observe.needs import TooLongError
@@ -80,6 +81,13 @@ class Evidence:
         if self.steps is None or self.waits is None or self.waits.why_not is not None:
             return None
         return waiting_of(self.record, self.steps, self.events, self.waits)
+
+    @cached_property
+    def collectives(self) -> list[CollectiveTime] | None:
+        """Time in collective calls of a step; None where no step was found."""
+        if self.steps is None or self.waits is None:
+            return None
+        return collective_times(self.record, self.steps, self.events, self.waits)
 
     @cached_property
     def events(self) -> Mapping[int, Array]:

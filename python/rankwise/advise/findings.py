@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankwise.advise.collectives import changes
 from rankwise.advise.evidence import Evidence
 from rankwise.engines.step import Priced, least_time_s, program_pricer, traffic_pricer
 from rankwise.errors import InputError
@@ -148,7 +149,7 @@ def _one_each(columns: tuple[Any, Any, Any], ranks: int) -> PhasedStep:
     return PhasedStep.at_once(of.source, of.peer, of.bytes, ranks)
 
 
-PLACEMENT, WAITING, CROWDED, SENDING = "placement", "waiting", "crowded", "sending"
+PLACEMENT, WAITING, CROWDED, SENDING, COLLECTIVES = "placement", "waiting", "crowded", "sending", "collectives"
 _OWN_FAULT = 0.5  # of a rank's part in the mean waiting, that it computes longer
 _LEAST_WAITING = 0.05  # share of all time below which waiting is nobody's fault
 
@@ -160,7 +161,7 @@ class Finding(Record):
     ``command``: what does it or shows more, in the user's words.
     """
 
-    kind: str = key("placement, waiting, crowded or sending")
+    kind: str = key("placement, waiting, crowded, sending or collectives")
     what: str = key("what is to be done")
     why: str = key("the cause")
     gain_s: float | None = key("gain of a step; null: nothing is known of the machine")
@@ -335,6 +336,7 @@ def advise(evidence: Evidence, question: Question) -> Advice:
         _placement(evidence, question, mappings),
         _waiting(evidence),
         *_sending(evidence, question, mappings),
+        *_collectives(evidence),
     ):
         if isinstance(finding, Finding):
             found.append(finding)
@@ -513,6 +515,19 @@ def _with_fewer_ranks(evidence: Evidence) -> str:
         return "rankwise doctor"
     command[at + 1] = str(cores)
     return f"rankwise advise -- {shlex.join(command)}"
+
+
+def _collectives(evidence: Evidence) -> Iterator[Finding | str]:
+    """Yield what could be changed in collectives, where that gains enough."""
+    if evidence.crowded is not None:
+        return
+    for what, why, gain_s, is_sure, command in changes(evidence):
+        if gain_s >= LEAST_GAIN * evidence.time_s:
+            low_s = gain_s * (1 - evidence.doubt) if is_sure else 0.0
+            yield Finding(COLLECTIVES, what, why, gain_s, low_s, gain_s * (1 + evidence.doubt * is_sure), command)
+        elif gain_s > 0:
+            gains = f"less than {format_share(LEAST_GAIN)} of a {evidence.per}"
+            yield f"{what[0].lower()}{what[1:]}: {gains} (at most {format_time(gain_s)})"
 
 
 def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list[Finding | str]:

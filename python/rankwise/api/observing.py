@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Plot, Result, sentence
-from rankwise.blocks import BUT, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
+from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.records import computed, record
 from rankwise.units import format_count, format_number, format_share, format_size, format_span, format_time, format_volume
@@ -16,6 +16,7 @@ from rankwise.units import format_count, format_number, format_share, format_siz
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence, Shares
     from rankwise.observe.by_rank import RankTime
+    from rankwise.observe.collective_times import CollectiveTime
     from rankwise.observe.record import Record
 
 
@@ -82,6 +83,10 @@ class Observation(Result):
     collectives = computed(
         "collective calls", "list[rankwise.observe.summary.CollectiveCalls] | None", lambda of: of.header.get("collectives")
     )
+    collective_times = computed(
+        "time in collective calls of a step, the longest first; null: no step was found",
+        "list[rankwise.observe.collective_times.CollectiveTime] | None", lambda of: of.evidence.collectives,
+    )  # fmt: skip
     communicators = computed(
         "communicators that the program used", "list[rankwise.observe.summary.Communicator] | None",
         lambda of: of.header.get("communicators"),
@@ -113,6 +118,10 @@ class Observation(Result):
     def rank_blocks(self) -> Iterator[Block]:
         """Yield a table of the ranks in place of the whole, those that compute longest first."""
         yield from _rank_blocks(self.evidence, self.path)
+
+    def collective_blocks(self) -> Iterator[Block]:
+        """Yield a table of the collective calls in place of the whole, those that take longest first."""
+        yield from _collective_blocks(self.evidence, self.path)
 
     @property
     def conclusion(self) -> str:
@@ -264,6 +273,33 @@ def _rank_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     yield Sentence(f"Of {of}; compute: outside MPI; wait: the part of MPI for a late partner; messages, bytes: sent.")
     if evidence.balance is not None:
         yield Sentence(sentence(evidence.balance.words))
+    yield from labelled("note", evidence.notes)
+    yield Next([(f"rankwise advise {file}", "what to change")])
+
+
+_OF_COLLECTIVES: Sequence[Column[CollectiveTime]] = (
+    Column("call", "call"), Column("ranks", "ranks"), Column("size", "bytes", format_size),
+    Column("calls", "calls", format_number), Column("time", "time_s", format_time), Column("share", "share", format_share),
+    Column("wait", lambda row: None if row.wait_s is None else row.wait_s / max(row.time_s, 1e-30), format_share),
+    Column("where", lambda row: row.at.text),
+)  # fmt: skip
+
+
+def _collective_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
+    """Yield what share of a step collectives take, and the table of all."""
+    rows = evidence.collectives
+    if rows:
+        most = f", most of it {rows[0].call}" if len(rows) > 1 else f", all of it {rows[0].call}"
+        yield Sentence(f"{format_share(sum(row.share for row in rows))} of a step in collectives{most}.", mark=YES)
+    else:
+        none = "No collective is called in a step." if evidence.steps else "Unknown: no step repeats on all ranks."
+        yield Sentence(none, mark=YES if evidence.steps else UNCLEAR)
+    yield _record_line(evidence.record, file)
+    if rows:
+        yield Table(_OF_COLLECTIVES, rows)
+        yield Sentence(
+            "calls, time: of a rank in a step, the mean; wait: share of the time for a rank that comes late; size: of a rank."
+        )
     yield from labelled("note", evidence.notes)
     yield Next([(f"rankwise advise {file}", "what to change")])
 

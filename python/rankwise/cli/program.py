@@ -69,6 +69,9 @@ def run(
 def show_record(
     file: File,
     ranks: Annotated[bool, typer.Option("--ranks", help="Show compute, MPI, wait, messages and bytes of each rank.")] = False,
+    collectives: Annotated[
+        bool, typer.Option("--collectives", help="Show time and wait in collectives by call, size and call site.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.", callback=writable)] = None,
     since_s: Annotated[float, typer.Option("--from", help="Look at steps from here on: seconds since the beginning.")] = 0.0,
     until_s: Annotated[float | None, typer.Option("--to", help="Look at steps up to here. Default: the end.")] = None,
@@ -83,7 +86,7 @@ def show_record(
     if plot is not None:
         found.plot().save(plot)
         tell(f"picture: {plot}")
-    show(found, as_json, found.rank_blocks() if ranks else None)
+    show(found, as_json, found.rank_blocks() if ranks else found.collective_blocks() if collectives else None)
 
 
 @verb("recover", "rankwise observe recover app.comm", under=observe_verbs)

@@ -1,0 +1,88 @@
+"""What collective calls of a step could do without: barriers beside other collectives, sums one by one, waiting in them.
+
+A gain is a part of the time in these calls that is no waiting: who waits for a rank that comes late waits elsewhere instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.advise.evidence import Evidence
+from rankwise.observe.collective_times import Called, called
+from rankwise.observe.wait_causes import labels_of, place_of
+
+Array = NDArray[Any]
+_SMALL_BYTES = 4096  # of calls that may be one
+_AT_ONCE_NS = 10_000  # computing between two calls below which the second hardly needs what the first gives
+_FUSED = ("MPI_Allreduce", "MPI_Reduce", "MPI_Bcast")
+_OVERLAPPED = ("MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Allgatherv", "MPI_Reduce_scatter")
+Change = tuple[str, str, float, bool, str]  # what, why, gain of a step in seconds, whether it is sure, what does it
+
+
+def changes(evidence: Evidence) -> Iterator[Change]:
+    """Yield what could be changed in the collectives of a step."""
+    steps, waits, names = evidence.steps, evidence.waits, evidence.record.header.get("calls", [])
+    if steps is None or waits is None or waits.why_not is not None:
+        return
+    ranks = called(steps, evidence.events, labels_of(evidence.record, steps, evidence.events), waits)
+    each = 1e-9 / (len(ranks) * len(steps.sample))
+
+    def found(which: Callable[[Called], tuple[Array, Array]]) -> tuple[float, str]:
+        """Return the gain of some calls of all ranks, and where most of it is."""
+        at: dict[int, float] = {}
+        for rank in ranks:
+            mask, gain_ns = which(rank)
+            labels, where = np.unique(rank.at[mask], return_inverse=True)
+            for label, gain in zip(labels.tolist(), np.bincount(where.reshape(-1), gain_ns[mask]).tolist(), strict=True):
+                at[label] = at.get(label, 0.0) + gain * each
+        return sum(at.values()), str(place_of(evidence.record, max(at, key=lambda one: at[one]))) if at else ""
+
+    def of(*wanted: str) -> Array:
+        return np.array([name in wanted for name in names], bool)
+
+    def transfer(rank: Called) -> Array:
+        return np.asarray(np.maximum(rank.time_ns - rank.wait_ns, 0))
+
+    def next_to(rank: Called) -> Array:
+        """Whether the call before is a collective of the same communicator, with next to nothing computed between both."""
+        same = (rank.comm[1:] == rank.comm[:-1]) & rank.follows[:-1] & (rank.behind_ns[:-1] < _AT_ONCE_NS)
+        return np.append(False, same)[: len(rank.call)]
+
+    barrier, fused, overlapped = of("MPI_Barrier"), of(*_FUSED), of(*_OVERLAPPED)
+
+    def at_collectives(rank: Called) -> tuple[Array, Array]:
+        joined = next_to(rank)
+        return barrier[rank.call] & (joined | np.append(joined[1:], False)), transfer(rank)
+
+    def in_a_row(rank: Called) -> tuple[Array, Array]:
+        small = fused[rank.call] & (rank.bytes <= _SMALL_BYTES) & rank.blocks
+        same = np.append(False, (rank.call[1:] == rank.call[:-1]) & small[:-1])[: len(small)]
+        return small & same & next_to(rank), transfer(rank)
+
+    def before_computing(rank: Called) -> tuple[Array, Array]:
+        return overlapped[rank.call] & rank.blocks & (rank.behind_ns > 0), np.minimum(transfer(rank), rank.behind_ns)
+
+    gain_s, where = found(at_collectives)
+    yield (
+        "Leave out barriers next to another collective", f"most in {where}; all ranks meet there anyway", gain_s, True,
+        "delete MPI_Barrier where no file, one-sided access or timer needs it",
+    )  # fmt: skip
+    gain_s, where = found(lambda rank: (barrier[rank.call] & ~at_collectives(rank)[0], transfer(rank)))
+    yield (
+        "Leave out barriers", f"most in {where}; messages need none", gain_s, False,
+        "delete MPI_Barrier where no file, one-sided access or timer needs it",
+    )  # fmt: skip
+    gain_s, where = found(in_a_row)
+    why = f"most in {where}; only where a call does not need what the one before gives"
+    one = "one MPI_Allreduce of an array, in place of one for each value"
+    yield "Fuse small collectives in a row into one", why, gain_s, False, one
+    gain_s, where = found(before_computing)
+    yield (
+        "Overlap collectives with the computing behind them",
+        f"most in {where}; only where that computing does not need the result, and the MPI goes on meanwhile", gain_s, False,
+        "MPI_Iallreduce before, MPI_Wait behind the computing",
+    )  # fmt: skip
