@@ -50,6 +50,10 @@ def at_most(value: float) -> Allowed:
     return -math.inf, value
 
 
+def at_least(value: float) -> Allowed:
+    return value, math.inf
+
+
 def above(value: float) -> Allowed:
     return math.nextafter(value, math.inf), math.inf
 

@@ -37,43 +37,7 @@ def _if(holds: bool, why: str) -> str:
 
 
 W, A, H, C = "werner2023", "wagner2024", "hunold2020", "czechowski2012"
-_WERNER, _HUNOLD, _CZECHOWSKI = (f"`rankwise reproduce {paper}`" for paper in (W, H, C))
-
-
-def _werner_rows(record: Record) -> tuple[str, str]:
-    difference = record["published_prediction_max_abs_diff_ns"]
-    return f"all {record['rows_count']} predictions, to {difference:.0f} ns", _if(difference < 20, "more than rounding")
-
-
-def _werner_inside(record: Record) -> tuple[str, str]:
-    inside, median = record["share_inside_sigma_published"], record["median_sigma_of_mean"]
-    return (
-        f"{inside:.0%} of the predictions lie within one deviation, whose median is {median:.0%} of the mean; off by "
-        f"{record['mape_published']:.2f} % in the mean",
-        _if(inside == 1.0, "some lie outside"),
-    )
-
-
-def _werner_models(record: Record) -> tuple[str, str]:
-    errors = {model["model"]: model["mape"] for model in record["models"]}
-    return (
-        f"one alpha and beta fitted to Table 1: {errors['hockney']:.1f} % off, by two points {errors['two-point']:.1f} %",
-        ELSEWHERE,
-    )
-
-
-def _werner_tradeoff(record: Record) -> tuple[str, str]:
-    found = [c for c in record["tradeoff"]["crossovers"] if c["reading"] == "pooled" and c["message_bytes"] == 1000]
-    told = "; ".join(f"{c['order']} " + (f"from k = {c['always']}" if c["always"] else "at no cutoff") for c in found)
-    return f"pooled teams win, blocks of 1000 B: {told}", f"{ELSEWHERE}: the model that the paper announces"
-
-
-def _werner_traffic(record: Record) -> tuple[str, str]:
-    factor = next(m for m in record["models"] if m["model"] == "max-rate")["parameters"]["contention_factor"]
-    return (
-        f"one factor of {factor:.2f} for large messages; `--engine run` measures beside traffic",
-        f"{ELSEWHERE}, on other machines",
-    )
+_HUNOLD, _CZECHOWSKI = (f"`rankwise reproduce {paper}`" for paper in (H, C))
 
 
 def _held(claims: list[Record], words: str, why: Callable[[Record], str]) -> tuple[str, str]:
@@ -156,21 +120,6 @@ def items() -> list[Item]:
     """All numbered things, in the order of the papers."""
     fft = "`rankwise project fft3d`"
     return [
-        Item(W, "Eq. 1", "the Shift on one axis", _WERNER, _werner_rows),
-        Item(W, "Eqs. 2, 3", "the Shift in 3-D, and in turns",
-             "`rankwise predict exchange --algorithm shift,shift-posted --mode ssend --dims 3`",
-             _said("the walk gives both: ssend takes turns, shift-posted does not", REPRODUCED)),
-        Item(W, "Table 1", "ping-pong, five betas", _WERNER, _werner_models),
-        Item(W, "Tables 2 to 6", "the Shift measured and predicted", _WERNER, _werner_inside),
-        Item(W, "Figures 1 to 5", "neighbours, Shift, Team Shift, even-odd order", "`rankwise exchange show`",
-             _said("the schedules, proved by `exchange check`", REPRODUCED)),
-        Item(W, "6.2.1", "future: MPI_Send, MPI_Isend, self-synchronising", "`rankwise reproduce werner2023 --engine simgrid`",
-             _said("all send modes, modelled and simulated", ELSEWHERE)),
-        Item(W, "6.2.2", "future: alpha and beta beside traffic", _WERNER, _werner_traffic),
-        Item(W, "6.2.3", "future: the smallest 20 %", "`rankwise reproduce werner2023 --engine run`",
-             _said("the same experiment on your machine; of JURECA only bounds",
-             f"{CANNOT} for JURECA: no samples were published")),
-        Item(W, "6.2.4", "future: a model of Team Shift, the tradeoff points", _WERNER, _werner_tradeoff),
         Item(H, "Figures 1 to 3, Definitions IV.1, IV.2, Theorem IV.3", "the problem, stencils, NP-hardness",
              "`rankwise map --stencil ...`", _said("stencils and weights as defined", f"{CANNOT}: a proof is not run")),
         Item(H, "Eqs. 1, 2", "the order of the axes", "`rankwise map --algorithm hyperplane`",

@@ -17,6 +17,9 @@ import numpy as np
 from rankwise.blocks import Column, Picture, Table
 from rankwise.papers import cited
 from rankwise.papers import werner2023_tradeoff as tradeoff
+from rankwise.papers.claims import judge
+from rankwise.papers.claims import section as claims_section
+from rankwise.papers.werner2023_claims import CLAIMS, QUESTIONABLE, Read, implied, noisiest, within_bound
 from rankwise.papers.werner2023_study import RANKS, Judged, PingPong, Published, Study, ns, ping_pong_profile, published_rows
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, RULE, Chart, Spec, emphasised, field_of, rows, series_scale, stop_of
@@ -24,8 +27,6 @@ from rankwise.report.layers import Curves, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_percent, format_size
 
-SHARE = 0.2
-QUESTIONABLE = ((10_000, 2), (10_000, 9), (100_000, 6), (100_000, 8))  # section 6.2.3: size and k
 _COMMAND = "rankwise reproduce werner2023 --engine run -o here"
 _SHOWN = 60.0  # per cent; what lies beyond is drawn at the edge and said in words, or it would flatten all else
 
@@ -75,15 +76,28 @@ class Figures(Record):
     rows = computed("Tables 2 to 6 by row", Sequence[Timed], lambda of: _timed(of.study))  # fmt: skip
 
 
+def read() -> Read:
+    """Return what the text's sentences are about."""
+    return Read(Study(published_rows(), ping_pong_profile()))
+
+
 def reproduce() -> Reproduction:
     """Compute everything from the paper's tables alone."""
-    study = Study(published_rows(), ping_pong_profile())
+    of = read()
+    study, verdicts = of.study, judge(CLAIMS, of, "rankwise reproduce werner2023")
     return Reproduction(
         paper="werner2023",
         title="Werner et al. 2023: the Shift, predicted and measured",
         answer=_answer(study),
-        sections=(_models_section(study), tradeoff.section(study.duels), raw_section(study), _tables_section(study)),
+        sections=(
+            claims_section(verdicts),
+            _models_section(study),
+            tradeoff.section(study.duels),
+            raw_section(study),
+            _tables_section(study),
+        ),
         figures=Figures(study),
+        claims=verdicts,
         sources=(
             f"{cited('werner2023')}. Table 1 is the ping-pong between nodes of JURECA, Tables 2 to 6 the 1-D Shift with "
             "synchronous sends on 64 nodes; all other figures on this page are computed from them.",
@@ -233,33 +247,6 @@ def _table(study: Study, size: int) -> Table[Timed]:
     caption = f"Table {number}: Shift (1-D) on {RANKS} nodes, blocks of {format_size(size)}; times in ns"
     timed = [one for one in _timed(study) if one.row.message_bytes == size]
     return Table(_TIMED, timed, name=f"table-{number}", caption=caption)
-
-
-def implied(study: Study) -> list[dict[str, Any]]:
-    """For each size: T(m) of Table 1, and what a message takes in the Shift: a
-    fourth of the slope of the measured times in k."""
-    found = []
-    for size in study.sizes:
-        here = study.size_of == size
-        slope_s, start_s = np.polyfit(study.cutoff_of[here], study.measured[here], 1, w=1 / study.measured[here])
-        alone_s = study.curve.time_s(size)
-        found.append(
-            {"message_bytes": size, "ping_pong_s": alone_s, "in_shift_s": slope_s / 4, "ratio": slope_s / 4 / alone_s,
-             "start_s": start_s}
-        )  # fmt: skip
-    return found
-
-
-def noisiest(study: Study) -> list[tuple[int, int]]:
-    """The size and k of as many rows as the paper calls questionable, those of the largest sigma over mean."""
-    order = np.argsort(-study.sigma / study.measured)[: len(QUESTIONABLE)]
-    return sorted((study.rows[i].message_bytes, study.rows[i].cutoff) for i in order)
-
-
-def within_bound(study: Study) -> int:
-    """In how many rows the published prediction lies where the mean of the smallest fifth must lie."""
-    low = study.measured - study.sigma * ((1 - SHARE) / SHARE) ** 0.5
-    return int(np.sum((study.published >= low) & (study.published <= study.measured)))
 
 
 def raw_section(study: Study) -> Section:

@@ -3,6 +3,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def test_werner2023_writes_a_page_tables_and_pictures(rankwise: Callable[..., Any]) -> None:
     result = rankwise("reproduce", "werner2023", "--json", "-o", "out")
@@ -26,11 +28,14 @@ def test_the_same_figures_give_the_same_bytes(rankwise: Callable[..., Any]) -> N
         assert path.read_bytes() == (Path("b") / path.name).read_bytes()
 
 
-def test_without_a_folder_the_tables_are_on_the_screen(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("reproduce", "werner2023")
+@pytest.mark.parametrize("paper", ["wagner2024", "werner2023"])
+def test_a_screen_begins_with_the_sentences_that_do_not_hold(rankwise: Callable[..., Any], paper: str) -> None:
+    result = rankwise("reproduce", paper)
     assert result.code == 0
-    assert "7.05 %" in result.out and "Table 6" in result.out
-    assert "-o werner2023" in result.err
+    lines = result.out.splitlines()
+    assert len(lines) + len(result.err.splitlines()) <= 25 and max(map(len, lines)) <= 80
+    assert "sentences with a figure hold" in lines[0] and any(line.startswith("✗") for line in lines[1:3])
+    assert f"-o {paper}" in result.err
 
 
 def test_a_file_in_place_of_the_folder_is_refused(rankwise: Callable[..., Any]) -> None:

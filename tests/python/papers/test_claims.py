@@ -33,6 +33,7 @@ from rankwise.papers import (
     wagner2024,
     wagner2024_claims,
     werner2023,
+    werner2023_claims,
     werner2023_study,
     werner2023_tradeoff,
 )
@@ -62,10 +63,10 @@ def _sentences(reproduction: Reproduction) -> set[str]:
 
 
 def _werner(patch: Patch, random: Random) -> Reproduction:
-    bias = random.choice([0.6, 1, 1.6])
+    bias, quiet, traffic = (random.choice(of) for of in ([0.6, 1, 1.6], [0.1, 1], [0.5, 10]))
     rows = [
         dataclasses.replace(
-            row, measured_s=row.measured_s * _factor(random), sigma_s=row.sigma_s * _factor(random),
+            row, measured_s=row.measured_s * _factor(random), sigma_s=row.sigma_s * quiet * _factor(random),
             predicted_s=row.predicted_s * bias * _factor(random, 1.1),
         )
         for row in werner2023.published_rows()
@@ -73,14 +74,17 @@ def _werner(patch: Patch, random: Random) -> Reproduction:
     profile = werner2023.ping_pong_profile()
     link = profile.links[werner2023_study.LINK]
     noise, spread, table = _factor(random, 10), random.choice([1, 3]), []
+    slow, line = _factor(random), random.random() < 0.3
     for point in link.send.table:
-        time_s = point.time_s * (random.uniform(1, spread) if point.size_bytes else 1)
+        time_s = point.time_s * (random.uniform(1, spread) if point.size_bytes else 1) * slow
+        if line:
+            time_s = (2e-6 + 5e-10 * point.size_bytes) * slow
         low_s, high_s = (time_s * (1 + sign * min(0.9, 0.02 * noise)) for sign in (-1, 1))
         table.append(dataclasses.replace(point, time_s=time_s, time_lo_s=low_s, time_hi_s=high_s))
-    send = dataclasses.replace(link.send, table=tuple(table))
+    send = werner2023_study.curve_from_table(tuple(table), "as published")
     profile = dataclasses.replace(profile, links={werner2023_study.LINK: dataclasses.replace(link, send=send)})
     duel = werner2023_tradeoff.duels
-    slower = random.choice([0.1, 0.5, 2, 10])
+    slower = random.choice([0.1, 0.5, 2, 50])
 
     def duels(*asked: Any) -> list[werner2023_tradeoff.Duel]:
         return [
@@ -90,6 +94,18 @@ def _werner(patch: Patch, random: Random) -> Reproduction:
     patch.setattr(werner2023_tradeoff, "duels", duels)
     patch.setattr(werner2023, "published_rows", lambda: rows)
     patch.setattr(werner2023, "ping_pong_profile", lambda: profile)
+    times = {point.size_bytes: point.time_s for point in table}
+    ping_pong = werner2023_study.published_ping_pong()
+    ping_pong = [dataclasses.replace(one, latency_s=times[one.message_bytes]) for one in ping_pong]
+    patch.setattr(werner2023_study, "published_ping_pong", lambda: ping_pong)
+    of, jureca = werner2023.read(), load_machine("jureca")
+    limit = dataclasses.replace(jureca.figures["eager_limit"], value=256e3 * _factor(random, 50))
+    ranks, layers, axes, members = (int(random.choice(values)) for values in ((64, 63, 48), (1, 2), (1, 1, 2), (1, 1, 4)))
+    few = int(random.integers(2, 99))
+    of = werner2023_claims.Read(
+        of.study, ranks, few, (few, 30), layers, axes, members, jureca.with_figure("eager_limit", limit)
+    )
+    patch.setattr(werner2023, "read", lambda: of)
     return werner2023.reproduce()
 
 
@@ -195,7 +211,9 @@ def _hunold(patch: Patch, random: Random) -> Reproduction:
 PAPERS: Mapping[str, Callable[[Patch, Random], Reproduction]] = {
     "werner2023": _werner, "wagner2024": _wagner, "czechowski2012": _czechowski, "hunold2020": _hunold,
 }  # fmt: skip
-CLAIMS: Mapping[str, Sequence[Claim[Any]]] = {"wagner2024": wagner2024_claims.CLAIMS}
+CLAIMS: Mapping[str, Sequence[Claim[Any]]] = {
+    "wagner2024": wagner2024_claims.CLAIMS, "werner2023": werner2023_claims.CLAIMS,
+}  # fmt: skip
 
 
 def _forget() -> None:

@@ -73,7 +73,7 @@ def test_a_contention_factor_predicts_unseen_sizes_better_than_the_look_up(recor
 
 def test_all_tables_stand_on_the_page_in_order(reproduction: Reproduction) -> None:
     names = [table.name for table in reproduction.tables()]
-    assert names == ["models", "tradeoff", "crossovers", "raw", *(f"table-{number}" for number in range(1, 7))]
+    assert names == ["claims", "models", "tradeoff", "crossovers", "raw", *(f"table-{number}" for number in range(1, 7))]
     for table in reproduction.tables():
         assert len(table.rows) == len(table.shown) - 1
         assert {len(row) for row in table.rows} == {len(table.header)}
