@@ -46,14 +46,14 @@ void bind_collectives(nb::module_& m) {
       .def(
           "__init__",
           [](CollectiveSpec* self, std::string kind, std::string algorithm, Index ranks, Index bytes, Index segment_bytes,
-             Index radix, const std::pair<std::string, std::string>& stages, std::vector<Index> counts) {
-            new (self)
-                CollectiveSpec{std::move(kind), std::move(algorithm), ranks, bytes, segment_bytes, 0, radix, {}, stages.first,
-                               stages.second,   std::move(counts)};
+             Index radix, const std::pair<std::string, std::string>& stages, std::vector<Index> counts, Index root) {
+            new (self) CollectiveSpec{
+                std::move(kind), std::move(algorithm), ranks, bytes, segment_bytes, root, radix, {}, stages.first,
+                stages.second,   std::move(counts)};
           },
           nb::arg("collective"), nb::arg("algorithm"), nb::arg("ranks"), nb::arg("bytes"), nb::arg("segment_bytes") = 0,
           nb::arg("radix") = 2, nb::arg("stages") = std::pair<std::string, std::string>(),
-          nb::arg("counts") = std::vector<Index>(),
+          nb::arg("counts") = std::vector<Index>(), nb::arg("root") = 0,
           "``bytes``: of the vector, or of a block where blocks belong to ranks; ``stages``: of node-aware the algorithms "
           "within "
           "nodes and between them; ``counts``: the bytes of each block where they differ.")

@@ -295,6 +295,34 @@ static uint64_t contribution(const struct site* site, const word* a, word comm) 
   }
 }
 
+// The bytes that an all-to-all of a size for each pair sends to a rank, or a reduction leaves there.
+static uint64_t bytes_for(const struct site* site, const word* a, int64_t rank) {
+  int in_place = a[0] == mpi.in_place, big = site->big;
+  if ((site->extra & 255) == FORM_REDUCE_SCATTER) return (uint64_t)(count_at(a[2], rank, big) * size_of_type(handle_of(a[3])));
+  word counts = in_place ? a[5] : a[1], type = in_place ? a[7] : a[3];
+  int each = (site->extra & 255) == FORM_ALLTOALLW;
+  return (uint64_t)(count_at(counts, rank, big) * size_of_type(each ? handle_at(type, rank) : handle_of(type)));
+}
+
+static int shape_of(const struct site* site, const word* a) {
+  int form = site->extra & 255, reduces = form == FORM_REDUCE || form == FORM_REDUCE_SCATTER || form == FORM_REDUCE_BLOCK;
+  int differs = form == FORM_ALLTOALLV || form == FORM_ALLTOALLW || form == FORM_REDUCE_SCATTER;
+  word scattered = form == FORM_SCATTER ? a[3] : form == FORM_SCATTERV ? a[4] : a[0];
+  int64_t counts = differs ? entries_of(handle_of(a[site->extra >> 8 & 255])) : 0;
+  struct shape* shape = malloc(sizeof *shape + (size_t)counts * sizeof(uint64_t));
+  if (!shape) abort();
+  *shape = (struct shape){.counts = (uint64_t)counts};
+  if (reduces) {
+    shape->element_bytes = (uint64_t)size_of_type(handle_of(a[3]));
+    if (!is_commutative(handle_of(a[4]))) shape->flags |= NOT_COMMUTATIVE;
+  }
+  if (form != FORM_BARRIER && form != FORM_BCAST && scattered == mpi.in_place) shape->flags |= IN_PLACE;
+  for (int64_t i = 0; i < counts; i++) shape->bytes[i] = bytes_for(site, a, i);
+  int number = number_shape(shape);
+  free(shape);
+  return number;
+}
+
 struct collected collected(const struct site* site, const word* a) {
   word handle = handle_of(a[site->extra >> 8 & 255]);
   struct comm* comm = comm_of(handle, 0);
@@ -347,7 +375,7 @@ static void event_of_exchange(const struct site* site, const struct span* span, 
 
 void event_of_collective(const struct site* site, const struct span* span, const word* a, const struct collected* what,
                          word request) {
-  struct message message = {what->root, -1, what->number, (int64_t)what->bytes};
+  struct message message = {what->root, what->neighbors ? -1 : shape_of(site, a), what->number, (int64_t)what->bytes};
   uint32_t serial = 0;
   if (request && span->result == 0) serial = remember(site, OF_COLLECTIVE, message, request, 0)->serial;
   if (what->neighbors) {
@@ -367,7 +395,7 @@ void keep_collective(const struct site* site, const word* a, const struct collec
     plan->to[plan->edges].edge = what->neighbors->edge[i];
     plan->to[plan->edges++].bytes = bytes_to_neighbor(site, a, i);
   }
-  struct message message = {what->root, -1, what->number, (int64_t)what->bytes};
+  struct message message = {what->root, what->neighbors ? -1 : shape_of(site, a), what->number, (int64_t)what->bytes};
   keep_persistent(site, OF_COLLECTIVE, message, NULL, a[site->arguments - 1], 0);
   request_find(handle_at(a[site->arguments - 1], 0))->plan = plan;
 }

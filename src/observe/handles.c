@@ -135,7 +135,8 @@ int number_of(struct comm* comm) {
   } else if (!id) {
     id = mix(mix((uint64_t)comm->size, comm->is_window ? 3 : comm->is_world ? 1 : 2), 5);
   }
-  comm->number = number_comm(mix(id, (uint64_t)(comm->is_inter ? 0 : leader)), (uint32_t)comm->size, leader);
+  comm->number = number_comm((struct comm_line){mix(id, (uint64_t)(comm->is_inter ? 0 : leader)), (uint32_t)comm->size, leader,
+                                                comm->is_window ? -1 : rank_of(comm->handle), (uint32_t)comm->is_inter});
   return comm->number;
 }
 
@@ -181,6 +182,13 @@ struct hit* find_hit(word handle, int peer, int is_window) {
   struct edge* edge = is_rank && world < 0 ? edge_beyond() : edge_of(world);
   *hit = (struct hit){handle, peer, world, edge, is_window ? -1 : number_of(comm)};
   return hit;
+}
+
+int is_commutative(word op) {
+  OWN("Op_commutative");
+  int32_t commutes = 1;
+  if (own) CALL_OWN(op, &commutes);
+  return commutes != 0;
 }
 
 int64_t find_type_size(word type) {

@@ -63,6 +63,7 @@ int rank_of(word comm);
 
 struct hit* find_hit(word comm, int peer, int is_window);
 int64_t find_type_size(word type);
+int is_commutative(word op);
 
 static inline struct hit* hit_of(word comm, int peer) {
   struct hit* hit = &hits[((uint32_t)(comm >> 4) ^ (uint32_t)comm ^ (uint32_t)peer * 5) % HITS];

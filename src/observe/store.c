@@ -22,6 +22,7 @@ uint64_t next_check;
 static struct call_site no_sites[MAX_SITES];
 struct call_site* sites = no_sites;
 struct module* modules;
+static uint64_t* shapes;
 
 enum { CHUNK = 65536, LEAST = 4096, EDGE_SLOTS = 4 * MAX_EDGES };
 
@@ -94,6 +95,7 @@ static uint32_t map_region(int ranks) {
   if (whole && room_beside_counts(ranks) && reserve(region_at + SITES_AT, REGION - SITES_AT)) {
     sites = (struct call_site*)(void*)(region + SITES_AT);
     modules = (struct module*)(void*)(region + MODULES_AT);
+    shapes = (uint64_t*)(void*)(region + SHAPES_AT);
   }
   if (whole) return 0;
   void* tables = mmap(region + COLLECTIVES_AT, EDGES_AT - COLLECTIVES_AT, PROT_READ | PROT_WRITE,
@@ -229,11 +231,26 @@ void count_collective(int call, int comm, int root, uint64_t bytes) {
   }
 }
 
-int number_comm(uint64_t id, uint32_t size, int leader) {
+int number_comm(struct comm_line line) {
   if (!me || me->comms >= MAX_COMMS) return MAX_COMMS;
   struct comm_line* lines = (struct comm_line*)(void*)(region + COMMS_AT);
-  lines[me->comms] = (struct comm_line){id, size, leader};
+  lines[me->comms] = line;
   return (int)me->comms++;
+}
+
+int number_shape(const struct shape* shape) {
+  if (!me || !shapes) return -1;
+  uint64_t words = sizeof *shape / sizeof(uint64_t) + shape->counts;
+  for (uint64_t at = 0; at < me->shape_words;) {
+    const struct shape* known = (const struct shape*)(const void*)(shapes + at);
+    if (known->counts == shape->counts && memcmp(known, shape, words * sizeof(uint64_t)) == 0) return (int)at;
+    at += sizeof *known / sizeof(uint64_t) + known->counts;
+  }
+  if (words > MAX_SHAPE_WORDS - me->shape_words) return -1;
+  memcpy(shapes + me->shape_words, shape, words * sizeof(uint64_t));
+  int at = (int)me->shape_words;
+  me->shape_words += (uint32_t)words;
+  return at;
 }
 
 struct event* next_event(void) {

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LAYOUT 2
+#define LAYOUT 3
 enum {
   MAX_CALLS = 256,
   MAX_EDGES = 8192,  // of a rank; edge 0 takes what goes to further ones
@@ -18,6 +18,7 @@ enum {
   WINDOW_EVENTS = 65536,
   MAX_SITES = 4096,
   MAX_MODULES = 64,
+  MAX_SHAPE_WORDS = 16384,
   HISTOGRAM_BINS = 32,
   KIND_BITS = 3
 };
@@ -47,6 +48,15 @@ struct comm_line {
   uint64_t id;  // the same on all ranks of the communicator, where that can be known
   uint32_t size;
   int32_t leader;
+  int32_t rank;       // of this process in it
+  uint32_t is_inter;  // an inter-communicator, whose size is that of the other group
+};
+
+// What MPI's rules for a collective ask for beside its bytes: three words, and of each rank the bytes where they differ.
+enum { NOT_COMMUTATIVE = 1, IN_PLACE = 2 };
+struct shape {
+  uint64_t element_bytes, flags, counts;
+  uint64_t bytes[];
 };
 
 struct cart {
@@ -93,6 +103,7 @@ struct rank_page {
   uint32_t collectives, comms;
   uint32_t carts, windows;
   uint32_t sites, modules;
+  uint32_t shape_words, unused;
   uint64_t involuntary_switches;
   struct clock_pair first, last;  // ticks against CLOCK_REALTIME
   uint64_t begun, ended;          // ticks at the end of Init and the beginning of Finalize
@@ -102,14 +113,15 @@ struct rank_page {
   struct call_site call[MAX_CALLS];
 };
 
-// The region: page, collectives, communicators, edges, events, sites, modules.
+// The region: page, collectives, communicators, edges, events, sites, modules, shapes.
 #define COLLECTIVES_AT 16384
 #define COMMS_AT (COLLECTIVES_AT + MAX_COLLECTIVES * 24)
 #define EDGES_AT 65536
 #define EVENTS_AT 1441792
 #define SITES_AT 9306112
 #define MODULES_AT 9502720
-#define REGION 9519104
+#define SHAPES_AT 9519104
+#define REGION 9650176
 #define REGIONS_AT 16384  // the file begins with the number of slots that ranks have claimed, and the names of calls
 #define NAMES_AT 64       // one a line
 
@@ -121,7 +133,8 @@ _Static_assert(COMMS_AT + MAX_COMMS * sizeof(struct comm_line) <= EDGES_AT, "com
 _Static_assert(EDGES_AT + (MAX_EDGES + 1) * sizeof(struct edge) <= EVENTS_AT, "edges end before the events");
 _Static_assert(EVENTS_AT + (uint64_t)MAX_WINDOWS * WINDOW_EVENTS * 40 <= SITES_AT, "events end before the sites");
 _Static_assert(SITES_AT + MAX_SITES * sizeof(struct call_site) <= MODULES_AT, "sites end before the modules");
-_Static_assert(MODULES_AT + MAX_MODULES * sizeof(struct module) <= REGION, "modules end before the next region");
+_Static_assert(MODULES_AT + MAX_MODULES * sizeof(struct module) <= SHAPES_AT, "modules end before the shapes");
+_Static_assert(SHAPES_AT + MAX_SHAPE_WORDS * 8 <= REGION, "shapes end before the next region");
 _Static_assert(MAX_CALLS + MAX_SITES <= 1 << (16 - KIND_BITS), "the number of a site fits an event");
 
 extern struct rank_page* me;  // null while nothing is recorded
@@ -148,7 +161,10 @@ struct event* next_event(void);
 void check_clock(uint64_t now);
 
 // A number for a new communicator.
-int number_comm(uint64_t id, uint32_t size, int leader);
+int number_comm(struct comm_line line);
+
+// The number of a shape, the same for the same; -1 where there is no more room.
+int number_shape(const struct shape* shape);
 
 static inline uint64_t ticks(void) {
 #if defined(__x86_64__)

@@ -340,6 +340,19 @@ void alltoall_pairwise(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
   }
 }
 
+// Two ranks at a time, each with its partners in their order: their blocks change places in one buffer.
+void alltoall_in_place(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  const Index first = rounds.now();
+  for (Index v = 0; v < team.size(); ++v) {
+    for (Index w = v + 1; w < team.size(); ++w) {
+      rounds.seek(first + v + w - 1);
+      rounds.send(team, v, w, block_of(team, v, w));
+      rounds.send(team, w, v, block_of(team, w, v));
+    }
+  }
+  rounds.next();
+}
+
 // In the round of bit k every block that still has so far to go moves on by k.
 void alltoall_bruck(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
   const Index size = team.size();
@@ -515,6 +528,7 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"alltoall", "pairwise", "one partner to send to and one to receive from each time", thakur, alltoall_pairwise<false>},
     {"alltoall", "pairwise-exchange", "one partner at a time", mpich, alltoall_pairwise<true>, Divides::nothing,
      Needs::power_of_two},
+    {"alltoall", "in-place", "two ranks at a time, for one buffer", mpich, alltoall_in_place},
     {"alltoall", "bruck", "half of the blocks each time, passed on", "Bruck et al. 1997", alltoall_bruck},
     {"reduce_scatter", "reduce-scatter", "reduce by a binomial tree, then scatter", ompi,
      both<backwards<bcast_binomial, true>, scatter_binomial>, Divides::ranks},

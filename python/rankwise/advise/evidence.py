@@ -159,7 +159,7 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
             notes.append(f"wait and transfer: {waits.why_not}")
         shares = _shares_of_steps(steps, events, waits)
         traffic = _traffic_of_steps(whole, steps, window)
-        schedule = phased(events, steps)
+        schedule = phased(events, steps, record)
         line = timeline_of(events, steps) if waits.why_not is None else None
         factors, balance = efficiencies(steps, events, record.header["calls"]), balance_of(steps, events)
         notes += schedule.notes

@@ -98,13 +98,15 @@ def _waiting_calls(evidence: Evidence) -> str:
 
 
 def _merged(schedule: PhasedStep) -> PhasedStep:
-    """Return the schedule with one message of each pair in each phase, phases between the same pairs in a row taken as one."""
+    """Return the schedule with one message of each pair in each phase, phases between the same pairs in a row taken as one;
+    what the library does in collectives is its own."""
+    inside = set(schedule.collective)
     ends = np.searchsorted(schedule.phase, np.arange(schedule.phases + 1))
     group, last = np.zeros(schedule.phases, np.int64), b""
     for phase in range(schedule.phases):
         rows = slice(ends[phase], ends[phase + 1])
         pairs = np.unique(np.stack([schedule.source[rows], schedule.dest[rows]]), axis=1).tobytes()
-        group[phase] = (group[phase - 1] if phase else -1) + (pairs != last)
+        group[phase] = (group[phase - 1] if phase else -1) + (pairs != last or phase in inside)
         last = pairs
     columns = np.stack([group[schedule.phase], schedule.source, schedule.dest])
     keys, inverse = np.unique(columns, axis=1, return_inverse=True)
@@ -112,13 +114,15 @@ def _merged(schedule: PhasedStep) -> PhasedStep:
     np.add.at(volume, inverse.reshape(-1), schedule.bytes)
     phases, source, dest = (np.ascontiguousarray(row) for row in keys)
     compute_s = np.zeros((int(group.max(initial=0)) + 1, schedule.ranks))
-    return replace(schedule, phase=phases, source=source, dest=dest, bytes=volume, compute_s=compute_s, collective=())
+    return replace(
+        schedule, phase=phases, source=source, dest=dest, bytes=volume, compute_s=compute_s, collective=(), relay=None
+    )
 
 
 def _grouped(schedule: PhasedStep, group: Any) -> PhasedStep:
     """Return the schedule with the phases of each group as one."""
     compute_s = np.zeros((int(group.max()) + 1, schedule.ranks))
-    return replace(schedule, phase=group[schedule.phase], compute_s=compute_s, collective=())
+    return replace(schedule, phase=group[schedule.phase], compute_s=compute_s, collective=(), relay=None)
 
 
 def _node_aware(traffic: Traffic, node_of_rank: Nodes) -> tuple[PhasedStep, ...]:
@@ -353,7 +357,7 @@ def _pricer(on: Priced, schedule: PhasedStep | None, seats: Sequence[int]) -> Pr
     """Return what prices a placement: the step's own schedule where it is known, its messages alone."""
     if schedule is None:
         return traffic_pricer(on, seats)
-    return program_pricer(on, Program(replace(schedule, compute_s=np.zeros_like(schedule.compute_s))), seats)
+    return program_pricer(on, Program(schedule.without_computing()), seats)
 
 
 def start_of(mappings: Mappings) -> MapResult:

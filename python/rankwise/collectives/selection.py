@@ -19,7 +19,8 @@ from typing import Any
 from rankwise.errors import InputError
 
 # Collectives of which every rank has a block of its own size; of the others the bytes are those of a whole vector.
-BY_RANK = frozenset({"allgather", "allgatherv", "alltoall", "alltoallv", "gather", "gatherv", "scatter", "scatterv"})
+BY_RANK = frozenset({"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "gather", "gatherv", "scatter",
+                     "scatterv"})  # fmt: skip
 _WITHIN = frozenset({"linear", "chain", "pipeline", "tree", "binomial", "k-nomial"})  # of reduce and of bcast
 
 
@@ -37,6 +38,7 @@ class Call:
     node_of_rank: tuple[int, ...] = ()
     element_bytes: int = 4
     commutative: bool = True
+    in_place: bool = False
 
     @cached_property
     def nodes(self) -> tuple[int, int]:
@@ -67,6 +69,7 @@ class Call:
             "fewer elements than a power of two of ranks": elements < power,
             "not commutative": not self.commutative,
             "commutative=no": not self.commutative,
+            "in place": self.in_place,
             "one node": self.nodes[0] == 1,
             "several nodes of several ranks": self.nodes[0] > 1 and self.nodes[1] > 1,
         }[test]

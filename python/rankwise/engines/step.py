@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -100,7 +100,7 @@ def least_time_s(
     busiest card or link has at least the mean. Nor is it below the step's on the machine of the quickest links.
     """
     volume = np.ascontiguousarray(step.bytes, np.int64)
-    program = Program(replace(step, compute_s=np.zeros_like(step.compute_s)))
+    program = Program(step.without_computing())
     quickest = on.machine.quickest(np.unique(volume).tolist())
     alone = judge(program, 1, _core.Placement.blocked(step.ranks, step.ranks), quickest).time_s if len(volume) else 0.0
     best = (alone, "the quickest links")

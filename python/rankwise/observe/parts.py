@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
-from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Array, Record
+from rankwise.observe.record import COLLECTIVE, EVENT, HISTOGRAM_BINS, Array, Record
 from rankwise.units import format_count, format_volume, spans
 
 
@@ -114,12 +114,13 @@ def _numbered(lines: Array) -> Array:
     return np.vstack([ordered[:4], number, ordered[4]])
 
 
-LAYOUT = 2  # and all below as in src/observe/store.h
+LAYOUT = 3  # and all below as in src/observe/store.h
 _MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 8192, 1024, 1024, 16, 8, 3
 _WINDOW_EVENTS = 65536
-_NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9519104
+_NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9650176
 _COLLECTIVES_AT, _EDGES_AT, _EVENTS_AT = 16384, 65536, 1441792
-_SITES_AT, _MODULES_AT = 9306112, 9502720
+_SITES_AT, _MODULES_AT, _SHAPES_AT, _MAX_SHAPE_WORDS = 9306112, 9502720, 9519104, 16384
+_NOT_COMMUTATIVE, _IN_PLACE = 1, 2
 _RUNNING, _FINALIZED, _ABORTED = 1, 2, 3
 _LOST_EDGES, _LOST_EVENTS, _LOST_TABLES = 1, 2, 4
 _NO_COMM = 2**16 - 1
@@ -127,7 +128,7 @@ FAMILIES = ("MPICH", "Open MPI", "MPI ABI")
 _THREAD_MULTIPLE = (3, 3, 4096)  # as families.c has it
 
 _COLLECTIVE = np.dtype([("calls", "<u8"), ("bytes", "<u8"), ("root", "<i4"), ("call", "<u2"), ("comm", "<u2")])
-_COMM = np.dtype([("id", "<u8"), ("size", "<u4"), ("leader", "<i4")])
+_COMM = np.dtype([("id", "<u8"), ("size", "<u4"), ("leader", "<i4"), ("rank", "<i4"), ("inter", "<u4")])
 _COMMS_AT = _COLLECTIVES_AT + _MAX_COLLECTIVES * _COLLECTIVE.itemsize
 _CART = np.dtype([("dimensions", "<i4"), ("reorder", "<i4"), ("size", "<i4", _MAX_DIMS), ("periodic", "<i4", _MAX_DIMS)])
 _WINDOW = np.dtype([("first_call", "<u8"), ("events", "<u4"), ("number", "<u4")])
@@ -150,7 +151,21 @@ _PAGE = np.dtype(
         (name, "<i4")
         for name in ("rank", "ranks", "state", "family", "lost", "spawned", "core", "socket", "cores", "cores_allowed")
     ]
-    + [(name, "<u4") for name in ("threads", "edges", "collectives", "comms", "carts", "windows", "sites", "modules")]
+    + [
+        (name, "<u4")
+        for name in (
+            "threads",
+            "edges",
+            "collectives",
+            "comms",
+            "carts",
+            "windows",
+            "sites",
+            "modules",
+            "shape_words",
+            "unused",
+        )
+    ]
     + [("involuntary_switches", "<u8"), ("first", _CLOCK), ("last", _CLOCK), ("begun", "<u8"), ("ended", "<u8")]
     + [("host", "S64"), ("library", "S192"), ("cart", _CART, _MAX_CARTS), ("window", _WINDOW, _MAX_WINDOWS)]
     + [("call", SITE, MAX_CALLS)]
@@ -169,6 +184,7 @@ class _Part:
     names: list[str]
     sites: Array  # those of the page first: what calls have no line of their own
     modules: Array
+    shapes: Array  # words
 
     def by_call(self, column: str) -> Array:
         """Return a column of the sites, summed by call."""
@@ -214,6 +230,10 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
         {part.rank: (part.sites, part.modules, clocks[part.host].ns_per_tick) for part in parts}, parts[0].names
     )
     events, windows = _events(parts, clocks, origin, numbers, column)
+    number_of_shape, shapes = _shapes(parts)
+    for rank, (of_rank, _) in events.items():
+        collective = of_rank["kind"] == COLLECTIVE
+        of_rank["tag"][collective] = [number_of_shape[rank].get(tag, -1) for tag in of_rank["tag"][collective].tolist()]
     counts, ns, sampled = np.zeros((ranks, len(used)), "<u8"), np.zeros((ranks, len(used)), "<i8"), np.zeros(len(used), bool)
     places = {name: np.full(ranks, -1, "<i4") for name in ("node", "socket", "core")}
     for part in parts:
@@ -241,6 +261,7 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
             "calls": calls,
             "sampled_calls": [name for name, some in zip(calls, sampled, strict=True) if some],
             "communicators": communicators,
+            "shapes": shapes,
             "collectives": _collectives(parts, numbers, calls, column),
             "carts": _carts(parts),
             "others": _others(parts),
@@ -298,7 +319,8 @@ def _parts(path: Path) -> Iterator[_Part]:
             for first, lines in ((0, page["call"]), (MAX_CALLS, array(at + _SITES_AT, SITE, MAX_SITES))):
                 sites[first : first + len(lines)] = lines
             modules = array(at + _MODULES_AT, MODULE, min(int(page["modules"]), MAX_MODULES))
-            yield _Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names, sites, modules)
+            shapes = array(at + _SHAPES_AT, np.dtype("<u8"), min(int(page["shape_words"]), _MAX_SHAPE_WORDS))
+            yield _Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names, sites, modules, shapes)
 
 
 def _one_world(parts: Sequence[_Part], notes: list[str]) -> list[_Part]:
@@ -379,20 +401,53 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def _communicators(parts: Sequence[_Part], ranks: int) -> tuple[dict[int, Array], list[dict[str, Any]]]:
     """Return for each rank the common numbers of its communicators, and what is known of each."""
-    lines: dict[int, list[Any]] = {}  # id: first use, size, ranks
+    lines: dict[int, list[Any]] = {}  # id: first use, size, ranks, whether it is an inter-communicator
+    place: dict[tuple[int, int], int] = {}
     for part in parts:
         for i, line in enumerate(part.comms):
-            entry = lines.setdefault(int(line["id"]), [i, int(line["size"]), []])
+            entry = lines.setdefault(int(line["id"]), [i, int(line["size"]), [], bool(line["inter"])])
             entry[0] = min(entry[0], i)
             entry[2].append(part.rank)
+            place[int(line["id"]), part.rank] = int(line["rank"])
     order = sorted(lines, key=lambda key: (lines[key][0], lines[key][2][0], key))
+    for key, (_, _, members, inter) in lines.items():
+        if not inter:
+            members.sort(key=lambda rank: place[key, rank])
     number = {key: min(i, _NO_COMM) for i, key in enumerate(order)}
     of_rank = {}
     for part in parts:
         of_rank[part.rank] = np.full(_NO_COMM + 1, _NO_COMM, "<u2")
         of_rank[part.rank][: len(part.comms)] = [number[int(key)] for key in part.comms["id"]]
-    known = [{"size": lines[key][1], "ranks": None if len(lines[key][2]) == ranks else lines[key][2]} for key in order]
+    known = [
+        {
+            "size": lines[key][1],
+            "ranks": None if lines[key][2] == list(range(ranks)) else lines[key][2],
+            **({"inter": True} if lines[key][3] else {}),
+        }
+        for key in order
+    ]
     return of_rank, known
+
+
+def _shapes(parts: Sequence[_Part]) -> tuple[dict[int, dict[int, int]], list[dict[str, Any]]]:
+    """Return for each rank the common numbers of its collectives' shapes, and what these are (see store.h), each once."""
+    common: dict[bytes, int] = {}
+    of_rank: dict[int, dict[int, int]] = {}
+    listed: list[dict[str, Any]] = []
+    for part in parts:
+        numbers = of_rank.setdefault(part.rank, {})
+        at, words = 0, part.shapes
+        while at + 3 <= len(words) and at + 3 + int(words[at + 2]) <= len(words):
+            element_bytes, flags, count = (int(word) for word in words[at : at + 3])
+            content = words[at : at + 3 + count].tobytes()
+            if content not in common:
+                common[content] = len(listed)
+                counts = {"counts": words[at + 3 : at + 3 + count].tolist()} if count else {}
+                commutative, in_place = not flags & _NOT_COMMUTATIVE, bool(flags & _IN_PLACE)
+                listed.append({"element_bytes": element_bytes, "commutative": commutative, "in_place": in_place, **counts})
+            numbers[at] = common[content]
+            at += 3 + count
+    return of_rank, listed
 
 
 def _events(

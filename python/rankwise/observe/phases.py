@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.files import write_whole
+from rankwise.observe.collectives import Carried, Carrier, Member
 from rankwise.observe.epochs import FENCES, GET, PUT, with_epochs
 from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY, Record
@@ -23,9 +24,7 @@ from rankwise.observe.steps import Steps, common_steps
 
 Array = NDArray[Any]
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted
-_ASSUMED = (
-    "collectives are carried out as a dissemination of their bytes, which is assumed: what the library does inside is its own"
-)
+_MOST_SHOWN = 4  # collectives, with the algorithms that the library selects
 _AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
 
 
@@ -37,7 +36,9 @@ class PhasedStep:
     ranks) is what each rank computes before its messages of a phase. ``notes``: what it leaves out; ``collective``: the phases
     in which collectives are carried out;
     ``row_bytes``: of each message the bytes of the rows of memory that it is gathered from and put back to, 0 for none;
-    ``mode``: the way of sending, all receives of a phase posted before.
+    ``mode``: the way of sending, all receives of a phase posted before; ``others``: what else the step may be, where the
+    library that carries out its collectives is not known; ``relay``: the step with its ranks elsewhere, where algorithms of
+    collectives depend on who shares a node.
     """
 
     phase: Array
@@ -49,6 +50,8 @@ class PhasedStep:
     collective: tuple[int, ...] = ()
     row_bytes: Array | None = None
     mode: str = "isend"
+    others: tuple[PhasedStep, ...] = ()
+    relay: Callable[[tuple[int, ...]], PhasedStep] | None = None
 
     kept: ClassVar[bool] = False  # by the judge: it may be large, and is seldom asked for again
 
@@ -67,11 +70,25 @@ class PhasedStep:
 
     def judged(self, placement: _core.Placement) -> _core.Judged:
         """Return the step on a placement, to be priced with blocks of one byte. Raises ValueError."""
+        if self.relay is not None:
+            return self.on([placement.node(rank) for rank in range(placement.ranks)]).judged(placement)
         phase, source, dest = (np.ascontiguousarray(array, np.int32) for array in (self.phase, self.source, self.dest))
         compute_s = np.ascontiguousarray(self.compute_s, np.float64).reshape(-1)
         return _core.judge_phases(
             phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement, self.mode
         )
+
+    def on(self, node_of_rank: Sequence[int]) -> PhasedStep:
+        """Return the step with its ranks on nodes, where the library may carry collectives out in another way."""
+        if self.relay is None:
+            return self
+        there = self.relay(tuple(node_of_rank))
+        return there if self.compute_s.any() else there.without_computing()
+
+    def without_computing(self) -> PhasedStep:
+        """Return the messages alone."""
+        others = tuple(one.without_computing() for one in self.others)
+        return replace(self, compute_s=np.zeros_like(self.compute_s), others=others)
 
     @cached_property
     def text(self) -> str:
@@ -106,7 +123,7 @@ def observed_step(record: Record) -> PhasedStep:
     steps = common_steps(events)
     if steps is None:
         raise InputError("no step repeats on all ranks: observe more steps, or a shorter program")
-    return phased(events, steps)
+    return phased(events, steps, record)
 
 
 def first_events(record: Record) -> dict[int, Array]:
@@ -119,43 +136,73 @@ def first_events(record: Record) -> dict[int, Array]:
     return {rank: with_epochs(of_rank, record.header.get("calls", [])) for rank, of_rank in events.items()}
 
 
-def phased(events: Mapping[int, Array], steps: Steps) -> PhasedStep:
-    """Return the representative step: messages that ranks wait for together
-    are a phase, and so are the others' ends of them."""
-    ranks = max(events) + 1
-    parts, levels = _one_step(events, steps)
+def phased(events: Mapping[int, Array], steps: Steps, record: Record | None = None) -> PhasedStep:
+    """Return the representative step: messages that ranks wait for together are a phase, and so are the others' ends of them.
+
+    Collectives are the messages of the algorithm that the record's library selects.
+    """
+    cut = _Cut(events, steps)
+    carriers, why = ([Carrier("")], []) if record is None else Carrier.candidates(record)
+    found: list[PhasedStep] = []
+    for carrier in carriers:
+        step = _laid(cut, carrier)
+        if any(one.text == step.text for one in found):
+            continue
+        found.append(replace(step, notes=(*why, *step.notes)) if why and step.collective else step)
+    return replace(found[0], others=tuple(found[1:]))
+
+
+def _laid(cut: _Cut, carrier: Carrier) -> PhasedStep:
+    """Return the step with its collectives carried out."""
+
+    @cache
+    def carried(comm: int, members: tuple[Member, ...]) -> Carried:
+        return carrier.carried(comm, members)
+
+    parts, levels = cut.step(carried)
     notes = [_AT_ONCE] if levels is None else []
-    sent: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)  # phase and bytes of each message, by its key
-    rows: list[tuple[int, int, int, int]] = []
+    rows: list[Array] = [np.empty((0, 4), np.int64)]
     last = 0
     compute: dict[tuple[int, int], float] = defaultdict(float)
-    collectives: dict[tuple[int, ...], list[tuple[int, int, int]]] = defaultdict(list)
+    collectives: dict[tuple[int, ...], list[Member]] = defaultdict(list)
+    begins: dict[tuple[int, ...], int] = {}
     for rank, of_rank in parts.items():
         for number, part in enumerate(of_rank):
             level = 0 if levels is None else levels[rank, number]
             last = max(last, level)
             compute[level, rank] += part.compute_s
-            for key, size in part.sends:
-                sent[key].append((level, size))
-            if part.collective is not None:
-                collectives[part.collective].append((rank, part.collective_bytes, level))
-    for key, messages in sent.items():
-        rows += [(level, key[0], key[1], size) for level, size in messages]
+            if part.sends:
+                rows.append(np.array([(level, key[0], key[1], size) for key, size in part.sends], np.int64))
+            if part.collective is not None and part.member is not None:
+                collectives[part.collective].append(part.member)
+                begins[part.collective] = level
     inside: set[int] = set()
-    for members in collectives.values():
-        notes.append(_ASSUMED)
-        members.sort()
-        for turn in range(_rounds(len(members))):
-            for place, (rank, size, level) in enumerate(members):
-                rows.append((level + turn, rank, members[(place + 2**turn) % len(members)][0], size))
-                last = max(last, level + turn)
-                inside.add(level + turn)
-    rows.sort()
-    phase, source, dest, sizes = np.array(rows, np.int64).reshape(-1, 4).T
-    compute_s = np.zeros((last + 1, ranks))
+    used = [(key, carried(key[0], tuple(members))) for key, members in collectives.items()]
+    for key, one in used:
+        rows.append(one.messages + np.array([begins[key], 0, 0, 0]))
+        last = max(last, begins[key] + one.rounds - 1)
+        inside.update(range(begins[key], begins[key] + one.rounds))
+        notes += one.notes
+    if selected := list(dict.fromkeys(one.selected for _, one in used if one.selected)):
+        more = f" and {len(selected) - _MOST_SHOWN} others" if len(selected) > _MOST_SHOWN else ""
+        notes.append(f"{carrier.library} selects: {', '.join(selected[:_MOST_SHOWN])}{more}")
+    joined = np.concatenate(rows)
+    phase, source, dest, sizes = joined[np.lexsort(joined.T[::-1])].T
+    compute_s = np.zeros((last + 1, cut.ranks))
     for (level, rank), seconds in compute.items():
         compute_s[level, rank] = seconds
-    return PhasedStep(phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)), tuple(sorted(inside)))
+    step = PhasedStep(phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)), tuple(sorted(inside)))
+    if not used or not carrier.library:
+        return step
+
+    @cache
+    def relay(node_of_rank: tuple[int, ...]) -> PhasedStep:
+        there = carrier.on(node_of_rank)
+        if all(there.carried(key[0], collectives[key]).listed is one.listed for key, one in used):
+            return step
+        return replace(_laid(cut, there), relay=None)
+
+    return replace(step, relay=relay)
 
 
 @dataclass
@@ -167,39 +214,62 @@ class _Part:
     sends: list[tuple[tuple[int, ...], int]]
     receives: list[tuple[int, ...]]
     collective: tuple[int, ...] | None = None
-    collective_bytes: int = 0
+    member: Member | None = None
 
 
-def _one_step(events: Mapping[int, Array], steps: Steps) -> tuple[dict[int, list[_Part]], dict[tuple[int, int], int] | None]:
-    """Return the parts of each rank's representative step and their phases (None: these contradict each other).
+_Levels = dict[tuple[int, int], int]
+_Carries = Callable[[int, tuple[Member, ...]], Carried]
 
-    A cut that fits may lie some phases earlier on one rank than on another, and the step would have more phases than it has
-    when the program goes on. So the phases of some steps are found together, and those between two cuts of the first rank are
-    the step's.
-    """
-    number, lead = steps.representative, min(events)
-    cuts = np.stack([steps.begins[number], steps.ends[number]])
-    alone: dict[int, list[_Part]] = {}
-    for fine in (False, True):
-        alone = {rank: _parts(rank, events[rank], int(cuts[0, rank]), int(cuts[1, rank]), fine) for rank in events}
-        levels = _levels(alone)
-        if levels is None:
-            continue
-        begin, end = steps.around(_STEPS_BEFORE, 1)
-        parts = {rank: _parts(rank, events[rank], int(begin[rank]), int(end[rank]), fine) for rank in events}
-        whole = _levels(parts)
-        if whole is None:
-            return alone, levels
-        starts = [
-            next((whole[lead, i] for i, part in enumerate(parts[lead]) if part.first >= cut), 1 + max(whole.values()))
-            for cut in cuts[:, lead].tolist()
-        ]
-        places = {rank: [i for i in range(len(parts[rank])) if starts[0] <= whole[rank, i] < starts[1]] for rank in events}
-        step = {rank: [parts[rank][i] for i in places[rank]] for rank in events}
-        if any(_calls(step[rank]) != _calls(alone[rank]) for rank in events):
-            return alone, levels
-        return step, {(rank, i): whole[rank, at] - starts[0] for rank in events for i, at in enumerate(places[rank])}
-    return alone, None
+
+@dataclass(eq=False)
+class _Cut:
+    """The parts of each rank's representative step, and of some steps around it."""
+
+    events: Mapping[int, Array]
+    steps: Steps
+    _kept: dict[tuple[bool, bool], dict[int, list[_Part]]] = field(default_factory=dict)
+
+    @property
+    def ranks(self) -> int:
+        return max(self.events) + 1
+
+    def _parts(self, fine: bool, around: bool) -> dict[int, list[_Part]]:
+        if (fine, around) not in self._kept:
+            number = self.steps.representative
+            begin, end = self.steps.around(_STEPS_BEFORE, 1) if around else (self.steps.begins[number], self.steps.ends[number])
+            self._kept[fine, around] = {
+                rank: _parts(rank, of_rank, int(begin[rank]), int(end[rank]), fine) for rank, of_rank in self.events.items()
+            }
+        return self._kept[fine, around]
+
+    def step(self, carried: _Carries) -> tuple[dict[int, list[_Part]], _Levels | None]:
+        """Return the parts of each rank's step and their phases (None: these contradict each other).
+
+        A cut that fits may lie some phases earlier on one rank than on another, and the step would have more phases than it has
+        when the program goes on. So the phases of some steps are found together, and those between two cuts of the first rank
+        are the step's.
+        """
+        lead, number = min(self.events), self.steps.representative
+        cuts = (int(self.steps.begins[number][lead]), int(self.steps.ends[number][lead]))
+        for fine in (False, True):
+            alone = self._parts(fine, around=False)
+            levels = _levels(alone, carried)
+            if levels is None:
+                continue
+            parts = self._parts(fine, around=True)
+            whole = _levels(parts, carried)
+            if whole is None:
+                return alone, levels
+            starts = [
+                next((whole[lead, i] for i, part in enumerate(parts[lead]) if part.first >= cut), 1 + max(whole.values()))
+                for cut in cuts
+            ]
+            places = {rank: [i for i in range(len(parts[rank])) if starts[0] <= whole[rank, i] < starts[1]] for rank in parts}
+            step = {rank: [parts[rank][i] for i in places[rank]] for rank in parts}
+            if any(_calls(step[rank]) != _calls(alone[rank]) for rank in parts):
+                return alone, levels
+            return step, {(rank, i): whole[rank, at] - starts[0] for rank in parts for i, at in enumerate(places[rank])}
+        return self._parts(fine=True, around=False), None
 
 
 def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
@@ -242,7 +312,8 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list
             if part.sends or part.receives:
                 parts.append(_Part(place, 0.0, [], []))
             comm = int(event["comm"])
-            parts[-1].collective, parts[-1].collective_bytes = (comm, seen[comm]), int(event["bytes"])
+            parts[-1].collective = (comm, seen[comm])
+            parts[-1].member = Member(rank, *(int(event[name]) for name in ("call", "bytes", "peer", "tag")))
             seen[comm] += 1
             ends = True
         follows = events[place + 1] if place + 1 < after else None
@@ -252,7 +323,7 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list
     return parts
 
 
-def _levels(parts: Mapping[int, Sequence[_Part]]) -> dict[tuple[int, int], int] | None:
+def _levels(parts: Mapping[int, Sequence[_Part]], carried: _Carries) -> _Levels | None:
     """Return the phase of each rank's parts, the same for both ends of a message; None where these contradict each other."""
     group: dict[tuple[int, int], tuple[int, int]] = {(rank, i): (rank, i) for rank in parts for i in range(len(parts[rank]))}
 
@@ -279,7 +350,10 @@ def _levels(parts: Mapping[int, Sequence[_Part]]) -> dict[tuple[int, int], int] 
     for members in length.values():
         for member in members[1:]:
             group[root(member)] = root(members[0])
-    rounds = {root(members[0]): max(1, _rounds(len(members))) for members in length.values()}
+    rounds = {
+        root(members[0]): carried(key[0], tuple(parts[rank][i].member for rank, i in members)).rounds  # type: ignore[misc]
+        for key, members in length.items()
+    }
     following: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
     waits: dict[tuple[int, int], int] = {root(place): 0 for place in group}
     for rank, of_rank in parts.items():
@@ -299,7 +373,3 @@ def _levels(parts: Mapping[int, Sequence[_Part]]) -> dict[tuple[int, int], int] 
             if waits[behind] == 0:
                 ready.append(behind)
     return {place: level[root(place)] for place in group} if len(ready) == len(waits) else None
-
-
-def _rounds(members: int) -> int:
-    return max(0, members - 1).bit_length()

@@ -70,7 +70,7 @@ def _communicators(record: Record, volume: Mapping[int, float], sent: float) -> 
     known = record.header.get("communicators", [])
     heaviest = max(volume.values(), default=0.0)
     members = tuple(
-        tuple(known[comm]["ranks"] or range(record.ranks))
+        tuple(sorted(known[comm]["ranks"] or range(record.ranks)))
         for comm, moved in sorted(volume.items())
         if comm < len(known) and moved >= _LEAST_HEAVY * heaviest
     )

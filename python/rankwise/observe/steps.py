@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.observe.needs import MOST_SECONDS, Needs, idle_before
-from rankwise.observe.record import COMPLETION, TIME_ONLY
+from rankwise.observe.record import COLLECTIVE, COMPLETION, TIME_ONLY
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_count, format_share, format_time
 
@@ -86,7 +86,8 @@ class Calls:
         timed = events[index]
         kinds = timed["kind"].astype(np.int64) * 256 + timed["call"]
         named = timed["kind"] != COMPLETION
-        columns = np.stack([kinds, timed["peer"] * named, timed["comm"], timed["tag"] * named], axis=1)
+        tags = timed["tag"] * (named & (timed["kind"] != COLLECTIVE))
+        columns = np.stack([kinds, timed["peer"] * named, timed["comm"], tags], axis=1)
         columns[:, 3] *= _fall(np.unique(columns[:, :3], axis=0, return_inverse=True)[1].reshape(-1), columns[:, 3])
         symbols = np.unique(columns, axis=0, return_inverse=True)[1].astype(np.int32).reshape(-1)
         begun, ended = timed["start_ns"].astype(np.float64), timed["end_ns"].astype(np.float64)

@@ -66,7 +66,8 @@ class Communicator(JsonRecord):
     """A communicator."""
 
     size: int = key("number of its ranks")
-    ranks: list[int] | None = key("ranks that used it; null: all")
+    ranks: list[int] | None = key("ranks that used it, in their order in it; null: all, in that of the world")
+    inter: bool = key("whether it is an inter-communicator; size is that of the other group", optional=True)
 
 
 @record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from rankwise.questions import Options as Options
@@ -112,6 +112,14 @@ class Price:
     notes: tuple[str, ...]
     busiest: Busiest
     judge_s: tuple[float, float]
+
+    @staticmethod
+    def slowest(prices: Sequence[Price]) -> tuple[int, Price]:
+        """Return which of several that may be is the slowest, and its price with the interval of all of them."""
+        place = max(range(len(prices)), key=lambda i: prices[i].span.time_s)
+        ends = [one.span.ends_s for one in prices]
+        span = replace(prices[place].span, lo_s=min(low for low, _ in ends), hi_s=max(high for _, high in ends))
+        return place, replace(prices[place], span=span)
 
 
 class Pricer(Protocol):

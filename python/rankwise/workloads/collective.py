@@ -21,6 +21,7 @@ from rankwise.workloads.base import (
     Case,
     Figures,
     Options,
+    Price,
     Pricer,
     Program,
     Row,
@@ -96,12 +97,9 @@ class CollectiveCase(Case):
     def predict(self, model: Pricer) -> Row:
         """Return the model's row; where several may be selected, the slowest, with the interval of all of them."""
         prices = [model.price(self, replace(self.program(), schedules=one), 1) for one in (self.schedule, *self.others)]
-        slowest = max(range(len(prices)), key=lambda i: prices[i].span.time_s)
-        price = prices[slowest]
-        ends = [one.span.ends_s for one in prices]
-        span = replace(price.span, lo_s=min(low for low, _ in ends), hi_s=max(high for _, high in ends))
+        slowest, price = Price.slowest(prices)
         case = replace(self, schedule=(self.schedule, *self.others)[slowest])
-        return Row.of("model", case, span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
+        return Row.of("model", case, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
                       figures={"busiest": asdict(price.busiest)})  # fmt: skip
 
     @property

@@ -20,8 +20,8 @@ RADIX = {"chain": (2, 4), "tree": (2,), "k-nomial": (4, 8), "recursive-multiplyi
 _MOST_PIECES = 1024
 # Of these every rank sends to every other, or as often.
 _SQUARE = frozenset(
-    "ring segmented-ring linear linear-nonblocking pairwise pairwise-exchange neighbor-exchange double-ring pipeline chain "
-    "scatter-ring-allgather".split()
+    "ring segmented-ring linear linear-nonblocking pairwise pairwise-exchange in-place neighbor-exchange double-ring pipeline "
+    "chain scatter-ring-allgather".split()
 )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError
-from rankwise.workloads.base import Case, Pricer, Program, Row, Times
+from rankwise.workloads.base import Case, Price, Pricer, Program, Row, Times
 
 if TYPE_CHECKING:
     from rankwise.observe.phases import PhasedStep
@@ -33,7 +33,8 @@ class ReplayedCase(Case):
         return self.priced(model, self.program())
 
     def priced(self, model: Pricer, program: Program) -> Row:
-        price = model.price(self, program, 1)
+        steps = (program.schedules, *getattr(program.schedules, "others", ()))
+        _, price = Price.slowest([model.price(self, replace(program, schedules=step), 1) for step in steps])
         return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
                       figures={"busiest": asdict(price.busiest)})  # fmt: skip
 
@@ -41,7 +42,7 @@ class ReplayedCase(Case):
         largest = int(self.step.bytes.max(initial=0))
         if largest > _LARGEST_BYTES:
             raise InputError(f"a message of {largest} B is more than ranks send at once here: stay below 2 GiB")
-        return ["--step", str(self.step.write_beside(self.step_path()))]
+        return ["--step", str(self.step.on(node_of_rank).write_beside(self.step_path()))]
 
     def simulation_notes(self, start: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
         return list(self.program().notes)
