@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.api.streams import slow_nodes as slow_nodes, Streams as Streams
     from rankwise.api.kept import ledger as ledger
     from rankwise.api.advising import advise as advise, Target as Target, try_placements as try_placements, Trying as Trying
+    from rankwise.api.tuning import tune as tune, Tuning as Tuning
     from rankwise.workloads.exchange import ExchangeOptions as Exchange
     from rankwise.workloads.stencil import StencilOptions as Stencil
     from rankwise.workloads.halo import HaloOptions as HaloExchange

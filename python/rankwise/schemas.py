@@ -27,6 +27,7 @@ from rankwise.api import (
     reporting,
     schedules,
     streams,
+    tuning,
 )  # fmt: skip
 from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
 from rankwise.errors import InputError
@@ -143,6 +144,7 @@ PRINTED: dict[str, Any] = {
     "slurm-submit": Submitted,
     "slurm-wait": Jobs,
     "try": TriedRecord,
+    "tune": tuning.Tuned,
     "validate-choose": regretting.Regretted,
 }
 PROJECTED: dict[str, dict[Any, Any]] = {

@@ -103,15 +103,14 @@ class _Root(_Group):
         formatter.write(f"{inspect.cleandoc(self.help or '')}\n\nUsage: rankwise COMMAND [OPTIONS]\n")
         for group, (listed, _) in GROUPS.items():
             with formatter.section(group):
-                formatter.write_dl([(f"{name:<9}", says[name]) for name in listed])
+                formatter.write_dl([(f"{name:<8}", says[name]) for name in listed])
         return f"{formatter.getvalue()}{_BELOW_COMMANDS}"
 
 
 _BELOW_COMMANDS = """
   rankwise COMMAND -h    options and examples
-  rankwise help --all    the other commands
+  rankwise help --all    the other commands (version: rankwise --version)
   rankwise help words    the terms on these screens
-  rankwise --version     the version
 Exit codes: 0 done, 1 failed, 2 wrong input, 3 slower, 4 not possible here,
             5 inconclusive, 6 too disturbed"""
 

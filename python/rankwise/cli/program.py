@@ -1,4 +1,4 @@
-"""A program: observed as it is, what to change in it (advise), two placements tried, and grids placed as it runs (preload)."""
+"""A program: observed as it is, what to change (advise, tune), two placements tried, grids placed as it runs (preload)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from rankwise import _core
-from rankwise.api import advising
+from rankwise.api import advising, tuning
 from rankwise.api.advising import Target, Trying
+from rankwise.api.tuning import Tuning
 from rankwise.cli.base import Json, group, show, tell, verb, writable
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError
 from rankwise.files import write_whole
@@ -160,6 +161,29 @@ def advise(
         tell(f"page: {html}")
     show(found, as_json)
     return found.exit_code
+
+
+@verb(
+    "tune",
+    example="""
+    rankwise tune app.comm --profile machine.json -o tuned/
+    rankwise tune --ranks 64 --ranks-per-node 8 --profile machine.json
+    """,
+)
+def tune(
+    asked: Tuning,
+    observed: Annotated[
+        Path | None, typer.Argument(metavar="[RECORD]", help="What 'rankwise observe' recorded. Default: all of a machine.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best collective algorithms and write the MPI's settings.
+
+    For each collective that the program calls, by its bytes and ranks, the cost model compares what the library selects with
+    all that it can be set to. Only what gains more than 5 % and more than the prediction's error is set: rules files of Open
+    MPI 4.1 and 5.0, selection files of MPICH 4.0 to 5.0. The program is not changed, and no file that is there is overwritten.
+    """
+    show(tuning.tune(observed, asked), as_json)
 
 
 @verb(

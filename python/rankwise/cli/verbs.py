@@ -8,7 +8,9 @@ from importlib import import_module
 # In each group first the verbs of 'rankwise --help', then those that 'rankwise help --all' adds, in the order of the help; with
 # the module that registers a verb when it is imported.
 GROUPS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
-    "Improve a program": ({"observe": "program", "advise": "program", "try": "program"}, {"preload": "program"}),
+    "Improve a program": (
+        {"observe": "program", "advise": "program", "tune": "program", "try": "program"}, {"preload": "program"}
+    ),
     "Know the machine": (
         {"doctor": "health", "measure": "machine", "health": "health"},
         {"profile": "machine", "fit": "machine", "quick": "report"},

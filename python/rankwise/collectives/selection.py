@@ -94,7 +94,8 @@ class Selection:
 
 
 @cache
-def _rules(family: str) -> dict[str, Any]:
+def rules_of(family: str) -> dict[str, Any]:
+    """Return the rules of a family of libraries: openmpi or mpich."""
     loaded: dict[str, Any] = json.loads((Path(__file__).parent / f"{family}.json").read_text(encoding="utf-8"))
     return loaded
 
@@ -104,7 +105,7 @@ _FAMILIES = {"openmpi": re.compile(r"open[ -]?mpi\D*(\d+\.\d+)?", re.I), "mpich"
 
 def known_libraries() -> list[str]:
     """Return the libraries whose rules are known, as ``--library`` takes them: openmpi-4.1 and so on."""
-    return [f"{family}-{version}" for family in _FAMILIES for version in _rules(family)["versions"]]
+    return [f"{family}-{version}" for family in _FAMILIES for version in rules_of(family)["versions"]]
 
 
 def libraries_of(text: str) -> tuple[list[str], str | None]:
@@ -115,10 +116,10 @@ def libraries_of(text: str) -> tuple[list[str], str | None]:
     """
     for family, pattern in _FAMILIES.items():
         if match := pattern.search(text):
-            versions = list(_rules(family)["versions"])
+            versions = list(rules_of(family)["versions"])
             if match[1] in versions:
                 return [f"{family}-{match[1]}"], None
-            shown = f"{_rules(family)['library']} {match[1] or 'of an unknown version'}"
+            shown = f"{rules_of(family)['library']} {match[1] or 'of an unknown version'}"
             return [f"{family}-{version}" for version in versions], f"the rules of {shown} are not known"
     return known_libraries(), f"the rules of {f'the MPI library {text[:40]!r}' if text else 'the MPI library'} are not known"
 
@@ -128,7 +129,7 @@ def select(library: str, call: Call) -> Selection:
     family, _, version = library.partition("-")
     if library not in known_libraries():
         raise InputError(f"library '{library}' is unknown: choose one of {', '.join(known_libraries())}")
-    rules = _rules(family)
+    rules = rules_of(family)
     for layer in rules["versions"][version]:
         if (found := _in_layer(library, rules, layer, call)) is not None:
             return found
@@ -147,20 +148,29 @@ def _in_layer(library: str, rules: Mapping[str, Any], layer: str, call: Call) ->
             return None
         path += _words(tests[: tests.index(holding) + 1])
         tree = tree[holding]
-    algorithms = rules["algorithms"][call.kind]
-    algorithms = rules["algorithms"][algorithms] if isinstance(algorithms, str) else algorithms
-    entry = algorithms[tree]
+    entry = algorithms_of(rules, call.kind)[tree]
     if not entry:  # left to the next layer
         return None
+    entry, falls = resolved(call, entry)
     where = f"{layer}: " + (", ".join(path) or "always")
-    for test, other in entry.get("falls", {}).items():
-        if call.holds(test):
-            entry, where = other, f"{where}; {tree} falls back on {other['as']}: {test}"
-            break
+    if falls:
+        where += f"; {tree} falls back on {entry['as']}: {falls}"
     found = Selection(
         library, tree, entry["as"], where, entry.get("radix", 2), entry.get("segment_bytes", 0), exact=entry.get("exact", True)
     )
     return _with_stages(rules, entry, found, call)
+
+
+def algorithms_of(rules: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """Return what a library calls the algorithms of a collective, and what each is."""
+    found: Any = rules["algorithms"][kind]
+    found = rules["algorithms"][found] if isinstance(found, str) else found
+    return dict(found)
+
+
+def resolved(call: Call, entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return what an algorithm comes to for a call, and the test by which it falls back on another (empty: it does not)."""
+    return next(((other, test) for test, other in entry.get("falls", {}).items() if call.holds(test)), (entry, ""))
 
 
 def _with_stages(rules: Mapping[str, Any], entry: Mapping[str, Any], found: Selection, call: Call) -> Selection:

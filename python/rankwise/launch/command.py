@@ -64,6 +64,16 @@ def mpi_libraries(program: Path) -> list[str]:
     return re.findall(r"^\s*(libmpi(?:ch|_abi)?\.so\S*)", text, re.MULTILINE)
 
 
+def mpi_library_path(program: Path) -> Path | None:
+    """Return the file of the MPI library that a program is linked with; None for none, or one that is not found."""
+    try:
+        text = output_of(["ldd", str(program)])[1]
+    except RankwiseError:
+        return None
+    found = re.search(r"^\s*libmpi(?:ch|_abi)?\.so\S* => (/.*?)(?: \(0x|$)", text, re.MULTILINE)
+    return Path(found[1]) if found else None
+
+
 def names_mpi(program: Path) -> bool:
     """Whether a program calls MPI, linked with a library of it or with MPI itself."""
     import mmap

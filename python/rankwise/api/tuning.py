@@ -1,0 +1,325 @@
+"""Settings of an MPI library that make collectives faster: chosen by the model, written as the library reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rankwise.api.results import TRUST, Result, sentence
+from rankwise.blocks import NO, YES, Block, Column, Listing, Next, Sentence, Table, labelled
+from rankwise.collectives.selection import known_libraries, libraries_of
+from rankwise.collectives.settings import own_settings, write_settings
+from rankwise.collectives.written import Library, Written, written
+from rankwise.errors import InputError, RankwiseError
+from rankwise.files import require_folder
+from rankwise.machine.profile import Profile, open_profile
+from rankwise.questions import Options, option
+from rankwise.records import Record, computed, key, record
+from rankwise.units import format_count, format_number, format_size, format_time, parse_ints
+
+if TYPE_CHECKING:
+    from rankwise.advise.evidence import Evidence
+    from rankwise.tune.choice import Choice, Chooser
+
+_MOST_RANKS = 1 << 14
+
+
+def _folder(value: Path | None) -> Path | None:
+    if value is not None:
+        require_folder(value)
+    return value
+
+
+@dataclass(frozen=True)
+class Tuning(Options):
+    """What settings are made for, and where they are written."""
+
+    profile: Path = option(Path("machine.json"), "Machine profile, by whose times algorithms are chosen.")
+    ranks: str | None = option(None, "Without a record: the number of ranks, for all collectives of a machine.")
+    ranks_per_node: int | None = option(None, "Without a record: ranks on each node.", least=1)
+    mpi: str | None = option(None, f"The MPI library: {', '.join(known_libraries())}. Default: the record's, or the profile's.")
+    library_path: Path | None = option(
+        None, "The library's file, libmpi.so, which MPICH's settings start from. Default: the program's, or the one at hand."
+    )
+    output: Path = option(Path("tuned"), "The folder that settings are written into.", "--output", "-o", check=_folder)
+    dry_run: bool = option(False, "Write nothing.", "--dry-run")
+
+
+@record
+class Set(Record):
+    """What is set for a range of bytes of a collective; times are of a call, gains of a step (or run, or call: ``per``)."""
+
+    collective: str | None = key("which collective; null: a protocol")
+    protocol: str | None = key("which limit of the protocol; null: a collective")
+    bytes: int = key("the smallest of the messages, as 'predict collective' counts their bytes")
+    last_bytes: int = key("the largest of them")
+    ranks: int = key("number of ranks of the communicator")
+    was: str = key("what the library selects without it", name="from")
+    now: str = key("what it is set to", name="to")
+    calls: float = key("calls of a step, or run; 1 where no program was looked at")
+    at_bytes: int = key("size that the two times are of")
+    time_s: float = key("time of a call as the library selects")
+    new_time_s: float = key("time of a call as it is set")
+    gain_s: float = key("gain")
+    gain_lo_s: float = key()
+    gain_hi_s: float = key()
+
+    @property
+    def sizes(self) -> str:
+        first, last = format_size(self.bytes), format_size(self.last_bytes)
+        return first if self.bytes == self.last_bytes else f"{first} to {last}"
+
+
+@record
+class Left(Record):
+    """What is left as it is."""
+
+    what: str = key("collective, bytes and ranks")
+    selected: str | None = key("what the library selects; null: not known")
+    why: str = key("why it is left")
+
+
+@record
+class Tuned(Result):
+    """What is set and what is not; ``per``: what gains are of. ``folder``: None where nothing was written."""
+
+    _rows: ClassVar[str] = "settings"
+    _decides = True
+    schema = computed("version of this document", int, lambda of: 1)
+    library: str | None = key("the library whose settings these are; null: its rules are not known")
+    per: str = key("what gains are of: step, run or call")
+    time_s: float | None = key("time of that step or run; null: no program was looked at")
+    settings: tuple[Set, ...] = key("what is set, what gains most first")
+    files: tuple[str, ...] = key("files that were written")
+    variables: dict[str, str] = key("variables that make the library use them")
+    unchanged: tuple[Left, ...] = key("what is left as it is, and why")
+    gain_s: float | None = key("gain of all together; null: no program was looked at")
+    gain_lo_s: float | None = key()
+    gain_hi_s: float | None = key()
+    headline: str = key("the answer in a sentence")
+    notes: tuple[str, ...] = key("what weakens the figures, in words")
+    profile: Profile | None = key(TRUST)
+    folder: Path | None = None
+
+    @property
+    def conclusion(self) -> str:
+        return self.headline
+
+    def blocks(self) -> Iterator[Block]:
+        yield Sentence(self.headline, mark=NO if self.library is None else YES)
+        if self.settings and not self.is_too_poor:
+            yield Table(_COLUMNS, self.settings, leave=("calls", "ranks", "from", "95 %"))
+        yield Listing([(one.what, f"{one.selected}: {one.why}" if one.selected else one.why) for one in self.unchanged])
+        yield from labelled("note", self.notes)
+        if self.folder is not None and self.files:
+            yield Next([
+                (f". {self.folder}/env.sh", "then start the program as always; mpiexec and srun pass it on"),
+                (f"rankwise try app.comm --settings {self.folder} -- mpiexec ... ./app", "before and after, interleaved"),
+                (f"unset {' '.join(self.variables)}", "undo"),
+            ])  # fmt: skip
+
+
+_COLUMNS: Sequence[Column[Set]] = (
+    Column("set", lambda of: of.collective or of.protocol),
+    Column("bytes", "sizes"),
+    Column("ranks", "ranks"),
+    Column("from", "was"),
+    Column("to", "now"),
+    Column("a call", lambda of: f"{format_time(of.time_s)} to {format_time(of.new_time_s)}"),
+    Column("calls", "calls", format_number),
+    Column("gain", "gain_s", format_time),
+    Column("95 %", lambda of: f"{format_time(of.gain_lo_s)}–{format_time(of.gain_hi_s)}"),
+)
+
+
+def tune(observed: Path | None = None, asked: Tuning = Tuning()) -> Tuned:
+    """Choose what an MPI library is to do in collectives, of an observed program or of a machine, and write it.
+
+    Only what gains more than 5 % and more than the prediction's error is set. Raises InputError.
+    """
+    profile = open_profile(asked.profile)
+    if (observed is None) == (asked.ranks is None):
+        raise InputError("name what is to be tuned: a record of 'rankwise observe', or --ranks (with --ranks-per-node)")
+    return _of_machine(profile, asked) if observed is None else _of_program(observed, profile, asked)
+
+
+def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
+    from rankwise.engines.placement import nodes_of, profile_placement
+    from rankwise.tune.calls import of_machine
+
+    (ranks, *others) = parse_ints(str(asked.ranks), "--ranks")
+    if others or not 2 <= ranks <= _MOST_RANKS:
+        raise InputError(f"--ranks {asked.ranks} is out of range: give one number from 2 to {_MOST_RANKS}")
+    placement = profile_placement(profile, asked.ranks_per_node).of_ranks(ranks)
+    nodes = nodes_of(placement)
+    measured = profile.machine.get("mpi")
+    says = str(measured.get("library_version", "")) if isinstance(measured, dict) else ""
+    library, why = _library(asked, says, ())
+    if library is None:
+        return _kept(why, profile)
+    choices = _chooser(library, profile).choose(of_machine(ranks, nodes))
+    made_for = _made_for(library, says, profile, ranks, len(set(nodes)))
+    return _result(choices, library, profile, asked, made_for)
+
+
+def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
+    from rankwise.advise.evidence import evidence_of
+    from rankwise.observe.record import read_record
+    from rankwise.tune.calls import of_record, with_octaves
+
+    found = read_record(path)
+    evidence = evidence_of(found, str(path))
+    called, left = of_record(found, evidence.steps)
+    unchanged = tuple(Left(words.split(":")[0], None, words.partition(": ")[2]) for words in left)
+    if not called:
+        return _kept(
+            "Nothing to tune: the program calls no collective that an algorithm could be chosen for.", profile, unchanged
+        )
+    says = str(found.header.get("mpi", ""))
+    library, why = _library(asked, says, tuple(map(str, found.header.get("command", ()))))
+    if library is None:
+        return _kept(why, profile, unchanged)
+    choices = _chooser(library, profile).choose(list(with_octaves(called)))
+    made_for = _made_for(library, says, profile, found.ranks, len(found.hosts))
+    return _result(choices, library, profile, asked, made_for, evidence, unchanged)
+
+
+def _kept(why: str, profile: Profile, unchanged: tuple[Left, ...] = ()) -> Tuned:
+    known = why.startswith("Nothing to tune")
+    return Tuned(
+        "" if known else None, "run", None, (), (), {}, unchanged, 0.0, 0.0, 0.0, why, (), profile,
+    )  # fmt: skip
+
+
+def _made_for(library: Library, says: str, profile: Profile, ranks: int, nodes: int) -> dict[str, object]:
+    machine = str(profile.machine.get("name") or profile.machine.get("hostname") or "")
+    return {"library": library.name, "mpi": says, "machine": machine, "nodes": nodes, "ranks": ranks}
+
+
+def _library(asked: Tuning, says: str, command: Sequence[str]) -> tuple[Library | None, str]:
+    """Return the library, or None and why its default is kept."""
+    libraries, unknown = libraries_of(asked.mpi or says)
+    if unknown is not None:
+        if asked.mpi is not None:
+            raise InputError(f"--mpi '{asked.mpi}' is unknown: choose one of {', '.join(known_libraries())}")
+        named = f" ({says})" if says else ""
+        return None, f"Nothing is set, the default is kept: {unknown}{named}; name one with --mpi"
+    return Library.at(libraries[0], asked.library_path or _path_of(libraries[0], command)), ""
+
+
+def _path_of(name: str, command: Sequence[str]) -> Path | None:
+    """Return the file of a library of MPICH's: the one that a program is linked with, or the one at hand."""
+    from rankwise.launch import find_mpi
+    from rankwise.launch.command import mpi_library_path, program_of
+
+    if not name.startswith("mpich"):
+        return None
+    program = program_of(command) if command else None
+    if program is not None and (path := mpi_library_path(program)) is not None:
+        return path
+    try:
+        mpi = find_mpi()
+    except RankwiseError:
+        return None
+    return mpi.library_path if libraries_of(mpi.library_version)[0] == [name] else None
+
+
+def _chooser(library: Library, profile: Profile) -> Chooser:
+    from rankwise.engines.model import Model
+    from rankwise.engines.placement import Seats
+    from rankwise.tune.choice import Chooser
+
+    seats = Seats.of_profile(profile)
+    kept = {}
+
+    def placed(call):  # type: ignore[no-untyped-def]
+        if call.node_of_rank not in kept:
+            kept[call.node_of_rank] = seats.on_nodes(call.node_of_rank)
+        return kept[call.node_of_rank]
+
+    return Chooser(library, Model(profile), placed)
+
+
+def _result(
+    choices: Sequence[Choice], library: Library, profile: Profile, asked: Tuning, made_for: dict[str, object],
+    evidence: Evidence | None = None, unchanged: tuple[Left, ...] = (),
+) -> Tuned:  # fmt: skip
+    from rankwise.tune.choice import Gain, rules_of_choices, together
+
+    rules = [
+        (rule, behind) for rule, behind in rules_of_choices(choices) if evidence is None or any(one.occurs for one in behind)
+    ]
+    inside = evidence is not None and evidence.steps is not None
+    inside = inside and all(any(one.in_step for one in behind) for _, behind in rules)
+    per = "call" if evidence is None else "step" if inside else "run"
+    rows = sorted((_row(rule, behind, per) for rule, behind in rules), key=lambda row: -row.gain_s)
+    poor = profile.trust.level == "poor"
+    all_left = (*_left(choices, evidence is not None), *unchanged)
+    found = written(library, [rule for rule, _ in rules]) if rules and not poor else Written({}, {})
+    notes = [*found.notes]
+    if own := own_settings(found.variables):
+        notes.append(
+            f"set already, which these settings replace: {'; '.join(own)}; gains are over the library's defaults, not over that"
+        )
+    if evidence is not None and evidence.crowded is not None:
+        notes.append(f"{evidence.crowded}: gains are predicted as if each rank had a core")
+    folder = None if asked.dry_run or not rows or poor else asked.output
+    files: tuple[str, ...] = ()
+    variables = dict(found.variables)
+    if folder is not None:
+        settings = write_settings(folder, found, made_for)
+        files = (*settings.files, "settings.json")
+        variables = settings.environment(folder)
+    total = together(Gain(row.gain_s, row.gain_lo_s, row.gain_hi_s) for row in rows) if evidence is not None else None
+    time_s = (
+        None if evidence is None else evidence.time_s if per == "step" else float(evidence.record.header.get("seconds", 0.0))
+    )
+    return Tuned(
+        library.name, per, time_s, tuple(rows), files, variables, all_left,
+        None if total is None else total.s, None if total is None else total.lo_s, None if total is None else total.hi_s,
+        _headline(rows, library, per, total, time_s, made_for), tuple(notes), profile, folder,
+    )  # fmt: skip
+
+
+def _row(rule, behind, per: str) -> Set:  # type: ignore[no-untyped-def]
+    from rankwise.tune.choice import together
+
+    counted = [one for one in behind if one.occurs] or behind
+    shown = max(counted, key=lambda one: one.now_s / one.new_s if one.new_s > 0 else 1.0)
+    counts = [1.0 if per == "call" else (one.in_step or 0.0) if per == "step" else one.in_run for one in counted]
+    gain = shown.gain if per == "call" else together(one.gain.times(n) for one, n in zip(counted, counts, strict=True))
+    return Set(
+        rule.kind, None, rule.first, rule.last, rule.ranks, shown.selected.name, rule.setting.words,
+        1.0 if per == "call" else sum(counts), shown.size_bytes, shown.now_s, shown.new_s, gain.s, gain.lo_s, gain.hi_s,
+    )  # fmt: skip
+
+
+def _left(choices: Sequence[Choice], only_called: bool) -> Iterator[Left]:
+    from rankwise.tune.choice import by_reason
+
+    for (kind, ranks, selected, why), sizes in by_reason([one for one in choices if one.occurs or not only_called]).items():
+        told = ", ".join(format_size(size) for size in sizes) if len(sizes) < 4 else (
+            f"{format_size(sizes[0])} to {format_size(sizes[-1])}"
+        )  # fmt: skip
+        yield Left(f"{kind} {told}, {ranks} ranks", selected, why)
+
+
+def _headline(rows: Sequence[Set], library: Library, per: str, total, time_s, made_for) -> str:  # type: ignore[no-untyped-def]
+    where = f"{made_for['ranks']} ranks on {format_count(made_for['nodes'], 'node')}"
+    if not rows:
+        return f"Nothing is set: what {library.name} selects is the fastest for {where}, or gains are within 5 % or the error."
+    count = format_count(len(rows), "setting")
+    if total is None:
+        best = max(rows, key=lambda row: row.time_s / row.new_time_s)
+        return (
+            f"{count} for {library.name}, {where}: {best.collective} of {format_size(best.at_bytes)} "
+            f"{best.time_s / best.new_time_s:.1f} times as fast ({format_time(best.time_s)}, then "
+            f"{format_time(best.new_time_s)})."
+        )
+    of = f" of {format_time(time_s)}" if time_s else ""
+    return sentence(
+        f"a {per}{of} gains {format_time(total.s)} ({format_time(total.lo_s)} to {format_time(total.hi_s)}) by {count} for "
+        f"{library.name}, {where}"
+    )

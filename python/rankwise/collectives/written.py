@@ -1,0 +1,232 @@
+"""Settings as an MPI library reads them: Open MPI's rules files, MPICH's selection files, Intel MPI's variables.
+
+A rule holds for a collective, one number of ranks and a range of bytes; for all else the library goes on as without it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rankwise.collectives.selection import BY_RANK
+from rankwise.collectives.settable import Setting
+from rankwise.errors import InputError
+
+HERE = "{folder}"  # in a value of a variable: where the files lie
+# Numbers of collectives in Open MPI's files.
+_NUMBERS = {"allgather": 0, "allreduce": 2, "alltoall": 3, "bcast": 7, "gather": 9, "reduce": 11, "reduce_scatter": 12,
+            "scatter": 15}  # fmt: skip
+_OF_HAN = ("allgather", "allreduce", "bcast", "gather", "reduce", "scatter")
+_GLOBAL = 2  # HAN's level of a whole communicator
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is set for a collective of so many ranks and ``first`` to ``last`` bytes, as ``Call`` counts them."""
+
+    kind: str
+    ranks: int
+    first: int
+    last: int
+    setting: Setting
+    by_nodes: bool = False  # whether some of these communicators have several nodes of several ranks
+
+
+@dataclass(frozen=True)
+class Written:
+    """Files by their names, and the variables that make a library read them."""
+
+    files: Mapping[str, str]
+    variables: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library at hand: one of ``known_libraries``, and its file (None: not at hand)."""
+
+    name: str
+    path: Path | None = None
+    trees: Mapping[str, Any] = field(default_factory=dict)
+    content: bytes = b""
+
+    @classmethod
+    def at(cls, name: str, path: Path | None) -> Library:
+        """Read what a library's file says of itself: of MPICH its selection trees, by kind."""
+        if path is None or not name.startswith("mpich"):
+            return cls(name, path)
+        content = path.read_bytes()
+        found = {}
+        for match in re.finditer(rb'\{"collective=[^\0]+', content):
+            try:
+                tree = json.loads(match.group())
+            except ValueError:
+                continue
+            text = match.group()
+            found["posix" if b"MPIDI_POSIX" in text else "ch4" if b"composition=" in text else "mpir"] = tree
+        return cls(name, path, found, content)
+
+    def knows(self, kind: str, setting: Setting) -> bool:
+        """Whether this very library has an algorithm."""
+        return not self.content or _leaf(kind, setting).encode() in self.content
+
+
+def written(library: Library, rules: Sequence[Rule]) -> Written:
+    """Return the files and variables that make a library follow some rules, at least one. Raises InputError."""
+    family = library.name.partition("-")[0]
+    writers: dict[str, Callable[[Library, Sequence[Rule]], Written]] = {"openmpi": _open_mpi, "mpich": _mpich}
+    return writers[family](library, rules)
+
+
+def _open_mpi(library: Library, rules: Sequence[Rule]) -> Written:
+    files = {"tuned.rules": _tuned_rules(rules)}
+    variables = {
+        "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+        "OMPI_MCA_coll_tuned_dynamic_rules_filename": f"{HERE}/tuned.rules",
+    }
+    past_han = [rule for rule in rules if rule.by_nodes and rule.kind in _OF_HAN]
+    if past_han and library.name != "openmpi-4.1":
+        files["han.rules"] = _han_rules(past_han)
+        variables |= {
+            "OMPI_MCA_coll_han_use_dynamic_file_rules": "1",
+            "OMPI_MCA_coll_han_dynamic_rules_filename": f"{HERE}/han.rules",
+        }
+    return Written(files, variables)
+
+
+def _by_kind(rules: Sequence[Rule]) -> list[tuple[str, list[tuple[int, list[Rule]]]]]:
+    """Return the rules of each collective, of each number of ranks, ascending."""
+    found: dict[str, dict[int, list[Rule]]] = defaultdict(lambda: defaultdict(list))
+    for rule in sorted(rules, key=lambda rule: rule.first):
+        found[rule.kind][rule.ranks].append(rule)
+    return [(kind, sorted(found[kind].items())) for kind in sorted(found, key=_NUMBERS.__getitem__)]
+
+
+def _steps(rules: Sequence[Rule], unit: int, chosen: Callable[[Rule], str], default: str) -> list[str]:
+    """Return a line for each size from which on something else is to be done, in units of the file's bytes."""
+    lines = {0: default}
+    for rule in rules:
+        lines[rule.first * unit] = chosen(rule)
+        lines[rule.last * unit + 1] = default
+        lines = {size: line for size, line in lines.items() if not rule.first * unit < size <= rule.last * unit}
+    return [f"{size} {line}" for size, line in sorted(lines.items())]
+
+
+def _confined(
+    by_ranks: Sequence[tuple[int, list[Rule]]], lines: Callable[[int, list[Rule]], list[str]], default: str
+) -> list[str]:
+    """Return the rules by number of ranks: a rule holds from its number on, so that the next number has the default again."""
+    every: dict[int, list[str]] = {1: [f"0 {default}"]}
+    for ranks, rules in by_ranks:
+        every[ranks] = lines(ranks, rules)
+        if ranks + 1 not in dict(by_ranks):
+            every[ranks + 1] = [f"0 {default}"]
+    text = [f"{len(every)} # numbers of ranks"]
+    for ranks, of_ranks in sorted(every.items()):
+        text += [f"{ranks} {len(of_ranks)} # ranks, sizes", *of_ranks]
+    return text
+
+
+def _tuned_rules(rules: Sequence[Rule]) -> str:
+    text = [f"{len({rule.kind for rule in rules})} # collectives; of a size: bytes, algorithm (0: the default), fan, segment"]
+    for kind, by_ranks in _by_kind(rules):
+
+        def lines(ranks: int, of_ranks: list[Rule], kind: str = kind) -> list[str]:
+            # The file counts the blocks of all ranks together.
+            return _steps(of_ranks, ranks if kind in BY_RANK else 1, lambda rule: _tuned(rule.setting), "0 0 0")
+
+        text += [f"{_NUMBERS[kind]} # {kind}", *_confined(by_ranks, lines, "0 0 0")]
+    return "\n".join(text) + "\n"
+
+
+def _tuned(setting: Setting) -> str:
+    fan = setting.radix if setting.algorithm == "chain" else 0
+    return f"{setting.name.split()[0]} {fan} {setting.segment_bytes} # {setting.name}"
+
+
+def _han_rules(rules: Sequence[Rule]) -> str:
+    """Let HAN, which serves communicators of several nodes of several ranks, leave what is set to tuned, and nothing else."""
+    text = [f"{len({rule.kind for rule in rules})} # collectives; of a size: bytes, component"]
+    for kind, by_ranks in _by_kind(rules):
+
+        def lines(ranks: int, of_ranks: list[Rule]) -> list[str]:
+            return _steps(of_ranks, 1, lambda rule: "tuned", "han")
+
+        text += [f"{_NUMBERS[kind]} # {kind}", "1 # level", f"{_GLOBAL} # the whole communicator",
+                 *_confined(by_ranks, lines, "han")]  # fmt: skip
+    return "\n".join(text) + "\n"
+
+
+def _leaf(kind: str, setting: Setting) -> str:
+    return f"algorithm=MPIR_{kind.capitalize()}_intra_{setting.name}"
+
+
+def _mpich(library: Library, rules: Sequence[Rule]) -> Written:
+    """Change branches of the very trees that the library has: a file of its own replaces all of them."""
+    if "mpir" not in library.trees or "ch4" not in library.trees:
+        raise InputError(
+            f"{library.path or library.name} has no selection trees to start from: name the library that the program uses "
+            "with --library-path"
+        )
+    mpir = json.loads(json.dumps(library.trees["mpir"]))
+    for kind, by_ranks in _by_kind(rules):
+        branch = mpir[f"collective={kind}"]
+        branch["comm_type=intra"] = _by_size(by_ranks, branch["comm_type=intra"], lambda rule, base: _guarded(rule, base))
+    files = {"mpir.json": _pretty(mpir)}
+    variables = {"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": f"{HERE}/mpir.json"}
+    flat = [rule for rule in rules if rule.by_nodes]
+    ch4 = json.loads(json.dumps(library.trees["ch4"]))
+    for kind, by_ranks in _by_kind(flat):
+        if (whole := _FLAT.get(kind)) is None:
+            continue
+        leaf = f"composition=MPIDI_{kind.capitalize()}_intra_composition_{whole}"
+        branch = ch4[f"collective={kind}"]
+        branch["comm_type=intra"] = _by_size(by_ranks, branch["comm_type=intra"], lambda rule, base, leaf=leaf: {leaf: {}})
+        files["ch4.json"] = _pretty(ch4)
+        variables["MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE"] = f"{HERE}/ch4.json"
+    return Written(files, variables)
+
+
+# Which composition carries a collective out over all ranks at once; others are always so.
+_FLAT = {"bcast": "gamma", "reduce": "gamma", "allreduce": "beta"}
+_QUANTITY = {"allgather": "total_msg_size", "reduce_scatter": "total_msg_size", "reduce_scatter_block": "total_msg_size"}
+
+
+def _by_size(by_ranks: Sequence[tuple[int, list[Rule]]], base: Any, leaf: Callable[..., Any]) -> dict[str, Any]:
+    """Return a tree that is the base but where rules hold."""
+    tree: dict[str, Any] = {}
+    for ranks, rules in by_ranks:
+        tree[f"comm_size<{ranks}"] = base
+        sizes: dict[str, Any] = {}
+        for rule in rules:
+            quantity = _QUANTITY.get(rule.kind, "avg_msg_size")
+            unit = ranks if quantity.startswith("total") and rule.kind in BY_RANK else 1
+            if rule.first > 0:
+                sizes[f"{quantity}<{rule.first * unit}"] = base
+            sizes[f"{quantity}<={rule.last * unit}"] = leaf(rule, base)
+        sizes[f"{_QUANTITY.get(rules[0].kind, 'avg_msg_size')}=any"] = base
+        tree[f"comm_size<={ranks}"] = sizes
+    return {**tree, "comm_size=any": base}
+
+
+def _guarded(rule: Rule, base: Any) -> dict[str, Any]:
+    """Return a leaf; the base where an algorithm cannot be: of reductions with few elements or an order of their own."""
+    parameters = [*rule.setting.parameters]
+    if rule.setting.segment_bytes or parameters:
+        parameters.append(f"chunk_size={rule.setting.segment_bytes or rule.last}")
+    leaf: dict[str, Any] = {_leaf(rule.kind, rule.setting): {name: {} for name in parameters}}
+    if rule.kind == "alltoall":  # in place there is but one algorithm
+        return {"is_sendbuf_inplace=yes": base, "is_sendbuf_inplace=no": leaf}
+    if rule.kind not in ("reduce", "allreduce") or rule.setting.algorithm not in ("rabenseifner", "ring"):
+        return leaf
+    enough = {"count<pow2": base, "count=any": leaf}
+    return {"is_commutative=yes": {"is_op_built_in=yes": enough, "is_op_built_in=no": base}, "is_commutative=no": base}
+
+
+def _pretty(tree: Any) -> str:
+    return json.dumps(tree, indent=1) + "\n"

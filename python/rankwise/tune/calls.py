@@ -1,0 +1,107 @@
+"""The collectives that settings are chosen for: those of an observed program, or all of a machine's."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankwise.collectives.selection import Call
+from rankwise.observe.phases import first_events
+from rankwise.observe.record import COLLECTIVE, Record
+from rankwise.observe.steps import Steps
+from rankwise.units import format_count
+
+KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter")
+_OF_ALL = ("alltoall",)  # of which a record has the bytes for all ranks together
+MACHINE_KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter")
+_LARGEST = 1 << 22
+
+
+@dataclass(frozen=True)
+class Called:
+    """A collective that is called ``in_run`` times, ``in_step`` of them a step (None: no step is known)."""
+
+    call: Call
+    in_run: float = 0.0
+    in_step: float | None = None
+
+    @property
+    def octave(self) -> tuple[int, int]:
+        """The smallest and the largest size that has as many binary digits."""
+        digits = self.call.size_bytes.bit_length()
+        return 1 << max(0, digits - 1), (1 << digits) - 1
+
+
+def of_machine(ranks: int, node_of_rank: Sequence[int]) -> list[Called]:
+    """Return each collective of so many ranks at each power of two of bytes up to 4 MiB."""
+    nodes = tuple(node_of_rank)
+    sizes = [1 << digits for digits in range(_LARGEST.bit_length())]
+    return [
+        Called(Call(kind, ranks, size, nodes, element_bytes=1 if size < 4 else 4)) for kind in MACHINE_KINDS for size in sizes
+    ]
+
+
+def of_record(record: Record, steps: Steps | None) -> tuple[list[Called], list[str]]:
+    """Return the collectives of a program, and what is not looked at and why, in words."""
+    known = record.header.get("communicators", [])
+    per_step = Counter(_in_steps(record, steps)) if steps is not None else Counter[tuple[str, int, int]]()
+    found: dict[Call, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    left: Counter[str] = Counter()
+    for line in record.header.get("collectives", []):
+        name = str(line["call"]).removeprefix("MPI_").lower()
+        number = int(line["comm"])
+        if name not in KINDS:
+            left[
+                f"{line['call']}: no rules of it are known" if name != "barrier" else f"{line['call']}: nothing is set for it"
+            ] += line["calls"]
+            continue
+        if number >= len(known):
+            left[f"{line['call']}: its communicator is not known"] += line["calls"]
+            continue
+        ranks = known[number]["ranks"] or range(record.ranks)
+        size = int(known[number]["size"])
+        if size < 2 or line["bytes"] == 0:
+            left[f"{line['call']} of {format_count(size, 'rank')}, {line['bytes']} B: nothing to choose"] += line["calls"]
+            continue
+        nodes = tuple(int(record.node_of_rank[rank]) for rank in ranks)
+        if len(nodes) != size or min(nodes) < 0:
+            left[f"{line['call']}: where its ranks ran is not known"] += line["calls"]
+            continue
+        each = line["bytes"] // size if name in _OF_ALL else line["bytes"]
+        entry = found[Call(name, size, int(each), nodes)]
+        entry[0] += line["calls"] / size
+        entry[1] += per_step.pop((line["call"], number, int(line["bytes"])), 0.0) / size
+    called = [Called(call, in_run, None if steps is None else in_step) for call, (in_run, in_step) in found.items()]
+    return called, [f"{words} ({format_count(round(count), 'call')} of a rank)" for words, count in left.items()]
+
+
+def _in_steps(record: Record, steps: Steps) -> dict[tuple[str, int, int], float]:
+    """Return how often a step has each collective, of all ranks together, by call, communicator and bytes."""
+    events = {rank: of_rank for rank, of_rank in first_events(record).items() if len(of_rank)}
+    names, count = record.header["calls"], len(steps.sample)
+    found: dict[tuple[str, int, int], float] = defaultdict(float)
+    for rank in events:
+        window = steps.window(events, rank)
+        inside = window[window["kind"] == COLLECTIVE]
+        keys = np.stack([inside["call"].astype(np.int64), inside["comm"].astype(np.int64), inside["bytes"]])
+        for (call, comm, size), times in zip(
+            *(part.T.tolist() for part in np.unique(keys, axis=1, return_counts=True)), strict=True
+        ):
+            if call < len(names):
+                found[names[call], comm, size] += times / count
+    return found
+
+
+def with_octaves(called: Sequence[Called]) -> Iterator[Called]:
+    """Yield the calls, and at the ends of each one's octave of sizes the like that is called nowhere."""
+    there = {(one.call.kind, one.call.ranks, one.call.node_of_rank, one.call.size_bytes) for one in called}
+    for one in called:
+        yield one
+        for size in one.octave:
+            key = (one.call.kind, one.call.ranks, one.call.node_of_rank, size)
+            if key not in there:
+                there.add(key)
+                yield Called(Call(one.call.kind, one.call.ranks, size, one.call.node_of_rank))

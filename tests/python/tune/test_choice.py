@@ -1,0 +1,92 @@
+"""What is set: only what gains, by the model, and only over sizes that were looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rankwise.collectives.selection import Call
+from rankwise.collectives.written import Library
+from rankwise.engines.model import Model
+from rankwise.engines.placement import Seats
+from rankwise.machine.profile import Profile, open_profile
+from rankwise.tune.calls import Called, with_octaves
+from rankwise.tune.choice import LEAST_GAIN, Choice, Chooser, rules_of_choices
+from rankwise.workloads.base import Program
+from rankwise.workloads.collective_schedule import Schedule
+
+PROFILE = Path(__file__).parents[1] / "frozen" / "inputs" / "nodes.json"
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    return open_profile(PROFILE)
+
+
+def chosen(profile: Profile, library: str, *called: Called) -> list[Choice]:
+    seats = Seats.of_profile(profile)
+    return Chooser(Library(library), Model(profile), lambda call: seats.on_nodes(call.node_of_rank)).choose(called)
+
+
+@pytest.mark.parametrize("ranks", [7, 8])
+def test_open_mpi_pipelines_a_large_bcast(profile: Profile, ranks: int) -> None:
+    call = Call("bcast", ranks, 1 << 22, tuple(range(ranks)))
+    (one,) = chosen(profile, "openmpi-5.0", Called(call, 10.0, 1.0))
+    assert one.setting is not None and one.setting.name == "3 pipeline" and one.setting.segment_bytes > 0
+    assert one.now_s > 4 * one.new_s
+    assert 0 < one.gain.lo_s < one.gain.s < one.gain.hi_s
+    # The times are the cost model's, of the very schedules.
+    model = Model(profile)
+    placement = Seats.of_profile(profile).on_nodes(call.node_of_rank)
+    new = Schedule("bcast", ranks, 1 << 22, "pipeline", 2, one.setting.segment_bytes)
+    assert one.new_s == model.price(Program(new), 1, placement).span.time_s
+
+
+def test_what_gains_little_or_nothing_for_sure_is_left(profile: Profile) -> None:
+    calls = [
+        Called(Call(kind, 8, 1 << k, tuple(range(8))), 1.0)
+        for kind in ("bcast", "allreduce", "alltoall")
+        for k in range(0, 23, 2)
+    ]
+    found = chosen(profile, "openmpi-4.1", *calls)
+    assert {one.setting is None for one in found} == {True, False}
+    for one in found:
+        sure = one.gain.lo_s > 0 and one.gain.s >= LEAST_GAIN * one.now_s
+        assert sure == (one.setting is not None) == (not one.why), (one.kind, one.size_bytes)
+
+
+def test_a_rule_ends_where_nothing_was_looked_at(profile: Profile) -> None:
+    sizes = (1 << 10, 1 << 20, 1 << 21, 1 << 22)
+    found = chosen(profile, "openmpi-4.1", *(Called(Call("bcast", 7, size, tuple(range(7))), 1.0) for size in sizes))
+    rules = [rule for rule, _ in rules_of_choices(found)]
+    assert {rule.first for rule in rules} | {rule.last for rule in rules} <= set(sizes)
+    assert all(rule.first <= rule.last for rule in rules)
+    covered = [size for size in sizes for rule in rules if rule.first <= size <= rule.last]
+    assert covered == [one.size_bytes for one in found if one.setting is not None]
+
+
+def test_two_layouts_of_one_number_of_ranks_are_weighed_by_their_calls(profile: Profile) -> None:
+    """Open MPI cannot tell them apart: what is best for the one that is called often is set for both."""
+    size = 1 << 22
+    cyclic, blocked = (
+        Call("bcast", 8, size, nodes) for nodes in (tuple(i % 4 for i in range(8)), tuple(i // 2 for i in range(8)))
+    )
+    often, seldom = 1000.0, 1.0
+    (both,) = chosen(profile, "openmpi-4.1", Called(cyclic, seldom), Called(blocked, often))
+    (alone,) = chosen(profile, "openmpi-4.1", Called(blocked, often))
+    assert both.setting == alone.setting
+    assert both.in_run == often + seldom
+    assert alone.new_s < both.new_s < 1.01 * alone.new_s
+
+
+def test_mpich_within_a_node_is_left_alone(profile: Profile) -> None:
+    (one,) = chosen(profile, "mpich-5.0", Called(Call("bcast", 4, 1 << 22, (0, 0, 0, 0)), 1.0))
+    assert one.setting is None
+    assert "one node" in one.why
+
+
+def test_a_size_is_looked_at_with_the_ends_of_its_octave() -> None:
+    nodes = (0, 1, 2)
+    found = list(with_octaves([Called(Call("bcast", 3, 5000, nodes), 7.0), Called(Call("bcast", 3, 4096, nodes), 1.0)]))
+    assert [(one.call.size_bytes, one.in_run) for one in found] == [(5000, 7.0), (8191, 0.0), (4096, 1.0)]
