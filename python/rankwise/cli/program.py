@@ -15,7 +15,7 @@ from rankwise.api import advising, tuning
 from rankwise.api.advising import Target, Trying
 from rankwise.api.tuning import Tuning
 from rankwise.cli.base import Json, group, show, tell, verb, writable
-from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError
+from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError, exit_code
 from rankwise.files import write_whole
 from rankwise.units import parse_seconds
 
@@ -88,6 +88,28 @@ def show_record(
         found.plot().save(plot)
         tell(f"picture: {plot}")
     show(found, as_json, found.rank_blocks() if ranks else found.collective_blocks() if collectives else None)
+
+
+@verb(
+    "compare",
+    """rankwise observe compare before.comm after.comm
+    rankwise observe compare before.comm after.comm --json""",
+    under=observe_verbs,
+)
+def compare_records(
+    a: Annotated[Path, typer.Argument(metavar="A", help="The record to compare with.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The record of the run that may be slower.")],
+    as_json: Json = False,
+) -> int:
+    """Compare two records of a program: what changed in its step, by part, call site and rank.
+
+    Exit 3 when a step of B takes longer for certain, by the scatter of each run's own steps; 5 when that is unclear; else 0.
+    """
+    from rankwise.api.comparing_records import compare_runs
+
+    found = compare_runs(a, b)
+    show(found, as_json)
+    return exit_code(found.verdict, strict=False)
 
 
 @verb("recover", "rankwise observe recover app.comm", under=observe_verbs)
