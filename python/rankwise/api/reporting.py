@@ -61,6 +61,12 @@ class Report(Result):
         after="inputs",
     )
 
+    def write(self) -> None:
+        """Draw the page and write it."""
+        from rankwise.report.page import render
+
+        write_whole(self.path, render(self.inputs))
+
     def records(self) -> list[dict[str, Any]]:
         return [{"link": name, **figures} for name, figures in self.to_dict()["links"].items()]
 
@@ -103,7 +109,9 @@ def report(asked: Sources = Sources()) -> Report | History:
             f"nothing to report, as none of {_PROFILE}, {_VALIDATION} and {_MAPPINGS} is here: make them with 'rankwise quick'"
         )
     _check_output(asked.output, inputs)
-    return _written(profile, validation, mapping, asked.output)
+    found = _of_files(profile, validation, mapping, asked.output)
+    found.write()
+    return found
 
 
 def _check_output(output: Path, inputs: Sequence[Path]) -> None:
@@ -113,12 +121,12 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
         raise InputError(f"--output {output} is one of the inputs: name another file, it would be lost")
 
 
-def _written(profile_file: Path | None, validation_file: Path | None, mapping_file: Path | None, output: Path) -> Report:
-    """Write the page of the files that there are. Raises InputError."""
+def _of_files(profile_file: Path | None, validation_file: Path | None, mapping_file: Path | None, output: Path) -> Report:
+    """Return what the page of the files that there are says; it is not written yet. Raises InputError."""
     from rankwise.machine.profile import open_profile
     from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.report.links import launches_of
-    from rankwise.report.page import Inputs, render
+    from rankwise.report.page import Inputs
 
     profile = open_profile(profile_file) if profile_file else None
     inputs = Inputs(
@@ -128,7 +136,6 @@ def _written(profile_file: Path | None, validation_file: Path | None, mapping_fi
         launches_of(profile, profile_file.parent) if profile is not None and profile_file is not None else None,
         str(profile_file or _PROFILE),
     )
-    write_whole(output, render(inputs))
     return Report(inputs, output)
 
 
@@ -150,6 +157,11 @@ class Quick(Result):
     @property
     def conclusion(self) -> str:
         return self.report.conclusion
+
+    def write(self) -> None:
+        """Draw the page and write it."""
+        self.report.write()
+        _step(5, f"page: {self.report.path}")
 
     @property
     def quality(self) -> Trust | None:
@@ -180,6 +192,13 @@ def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
 
     Profile, samples and page go into ``folder``, which is there. Raises RankwiseError and its kinds.
     """
+    found = measured(folder, seconds)
+    found.write()
+    return found
+
+
+def measured(folder: Path | str, seconds: float) -> Quick:
+    """Do all of :func:`quick` but its page."""
     from rankwise.api.examining import examine_here, many
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
@@ -206,11 +225,10 @@ def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
 
     mapped = [map_grid(GRID, [PPN] * NODES, stencil) for stencil in _STENCILS]
     write_json(paths[2], {"schema": 1, "example": True, "instances": [instance.to_dict() for instance in mapped]})
-    _step(4, f"mappings of a {GRID[0]}x{GRID[1]} grid, an example: {many(len(mapped), 'stencil')}")
+    _step(4, f"mappings of a {GRID[0]}x{GRID[1]} grid, an example: {many(len(mapped), 'stencil')}\n")
 
-    written = _written(paths[0], paths[1], paths[2], folder / "rankwise-report.html")
-    _step(5, f"page: {written.path}\n")
-    return Quick(written, findings, validation, mapped)
+    page = _of_files(paths[0], paths[1], paths[2], folder / "rankwise-report.html")
+    return Quick(page, findings, validation, mapped)
 
 
 def _step(number: int, what: str) -> None:

@@ -146,11 +146,11 @@ def accept(of: Kept, as_json: Json = False) -> None:
 
 def _show(found: Health, page: Path | None, prometheus: Path | None, as_json: bool) -> None:
     """Say how the last session compares, and write what was asked for beside."""
-    if page is not None:
-        write_whole(page, found.page())
     if prometheus is not None:
         write_whole(prometheus, found.prometheus())
     show(found, as_json)
+    if page is not None:
+        write_whole(page, found.page())
     for path in () if as_json else (page, prometheus):
         if path is not None:
             tell(f"wrote {path}")

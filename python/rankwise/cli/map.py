@@ -63,12 +63,12 @@ def map_ranks(
         _tell_left_out(found.room)
     if output is not None:
         write_json(output, found.to_dict())
-    if plot is not None:
-        write_whole(plot, found.plot().svg())
     if file_format is not None:
         _print_format(found, file_format)
     else:
         show(found, as_json)
+    if plot is not None:
+        write_whole(plot, found.plot().svg())
     if found.mappings.unproved == "interrupted":
         raise InterruptedWorkError("interrupted: no optimum is proved, the best mapping so far is told")
 

@@ -178,10 +178,10 @@ def advise(
     found = advising.advise(what, target, output)
     if isinstance(found, int):
         return found
+    show(found, as_json)
     if html is not None:
         write_whole(html, found.page())
         tell(f"page: {html}")
-    show(found, as_json)
     return found.exit_code
 
 

@@ -30,7 +30,9 @@ def quick(
     Under a minute on two cores. Every step is a verb of its own: doctor, measure, profile show, predict, run and
     validate exchange, map, report.
     """
-    show(reporting.quick(directory, seconds), as_json)
+    found = reporting.measured(directory, seconds)
+    show(found, as_json)
+    found.write()
 
 
 @verb(

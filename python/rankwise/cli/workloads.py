@@ -237,10 +237,10 @@ def choose(
 
     found = ask(asked, profile, ranks)
     assert isinstance(found, Chosen)
+    show(found, as_json)
     if plot is not None:
         write_whole(plot, found.plot().svg())
         tell(f"map of sizes and cutoffs written to {plot}")
-    show(found, as_json)
 
 
 verb("exchange", _EXAMPLE, under=GROUPS["choose"], listed=_listed(workloads()["exchange"]))(

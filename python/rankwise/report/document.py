@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.blocks import Picture, Table
+from rankwise.progress import tell
 from rankwise.records import Record, key, record
 from rankwise.report.chart import Chart, themed
 
@@ -117,15 +118,18 @@ class Document:
     def html(self) -> str:
         """Return the page: one file, no network, at most 3 MB. The same figures give the same bytes."""
         charts = {picture.name: picture.draw() for picture in self.pictures()}
-        script = ""
+        script = left_out = ""
         if charts:
-            from rankwise.report.vega import script as library
+            from rankwise.report import vega
 
-            script = library()
+            script = vega.script()
+            if forbidden := vega.forbidden():
+                left_out = f"{forbidden}: raise it, and write the page again"
+                tell(f"the page has no pictures{' without scripts' * bool(script)}, as {left_out}")
         return environment().get_template("page.html.j2").render(
             page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table),
             is_picture=lambda part: isinstance(part, Picture), still=lambda chart: themed(chart.svg()), cell_class=_cell_class,
-            most_rows=_MOST_ROWS,
+            most_rows=_MOST_ROWS, left_out=left_out,
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from rankwise.files import write_whole
 from rankwise.records import Record
 from rankwise.report.document import Document, Next
 from rankwise.report.document import Section as Section
+from rankwise.report.vega import forbidden
 
 _MOST_WHY = 2  # sentences below the headline
 
@@ -44,7 +45,7 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
     for table in reproduction.tables():
         written.append(folder / f"{reproduction.paper}-{table.name}.csv")
         write_whole(written[-1], csv_text(table))
-    for picture in reproduction.pictures():
+    for picture in reproduction.pictures() if not forbidden() else ():
         written.append(folder / f"{reproduction.paper}-{picture.name}.svg")
         write_whole(written[-1], picture.draw().file())
     return written

@@ -5,6 +5,9 @@ from __future__ import annotations
 import html
 import os
 import re
+import resource
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,13 +15,43 @@ from functools import cache
 from typing import Any
 
 from rankwise.cache import cache_folder
+from rankwise.errors import UnusableEnvironmentError
 
 _MARGIN_PX = 12
 _END = "\n//whole"
 
 
+# Draws within addresses of which so many bytes are taken. The engine ends the process where it may not reserve what it wants.
+_ATTEMPT = """
+import mmap, resource, sys
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+taken = mmap.mmap(-1, int(sys.argv[1]), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, 0)
+import vl_convert
+vl_convert.vegalite_to_svg({"data": {"values": [{}]}, "mark": "point"})
+"""
+
+
+@cache
+def forbidden() -> str:
+    """Return which limit of this process forbids drawing; nothing where none does."""
+    limits = {"-v": resource.RLIMIT_AS, "-d": resource.RLIMIT_DATA}
+    set_here = {name: soft for name, of in limits.items() if (soft := resource.getrlimit(of)[0]) != resource.RLIM_INFINITY}
+    if not set_here:
+        return ""
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        taken = int(statm.read().split()[0]) * resource.getpagesize()
+    if subprocess.run([sys.executable, "-c", _ATTEMPT, str(taken)], capture_output=True, check=False).returncode == 0:
+        return ""
+    return " and ".join(f"'ulimit {name}' of {soft >> 20} MiB" for name, soft in set_here.items()) + " forbids drawing"
+
+
 def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> str:
-    """Draw a Vega-Lite spec as one ``<svg>`` that says what it shows; ``name`` keeps its ids apart from other pictures'."""
+    """Draw a Vega-Lite spec as one ``<svg>`` that says what it shows; ``name`` keeps its ids apart from other pictures'.
+
+    Raises UnusableEnvironmentError.
+    """
+    if forbidden():
+        raise UnusableEnvironmentError(f"a picture cannot be drawn, as {forbidden()}: raise it, or leave the picture out")
     import vl_convert
 
     text = vl_convert.vegalite_to_svg(dict(spec), allowed_base_urls=[])
@@ -45,7 +78,10 @@ def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> 
 
 @cache
 def script() -> str:
-    """Return the library as one script, which puts ``vegaEmbed`` into the window; kept, for making it takes seconds."""
+    """Return the library as one script, which puts ``vegaEmbed`` into the window; kept, for making it takes seconds.
+
+    Nothing is returned where it was not kept and cannot be made here.
+    """
     from importlib.metadata import version
 
     import vl_convert
@@ -56,6 +92,8 @@ def script() -> str:
         # Nobody else may have written what pages run.
         if about.st_uid == os.geteuid() and not about.st_mode & 0o022 and text.endswith(_END):
             return text
+    if forbidden():
+        return ""
     text = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script") + _END
     with suppress(OSError):  # where it cannot be kept it is made again
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
