@@ -17,6 +17,8 @@ from typing import IO, Any
 from rankwise.errors import InputError, unreadable
 
 _LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any floating-point number
+_HANDED = ("/dev/stdin", "/dev/fd/", "/proc/")  # what the shell hands us begins so
+_MOST_LINKS = 40  # on the way to a file, as Linux has it
 MOST_DIGITS = 4300  # of a whole number, as Python has it
 
 
@@ -59,15 +61,63 @@ def _probe(path: Path, folder: Path, mend: str) -> None:
 
 def _target(path: Path) -> Path:
     """Return the file that a path leads to, links followed. Raises InputError where something else is there."""
-    try:
-        target = path.resolve(strict=False)
-    except (OSError, RuntimeError):
-        raise InputError(f"{path} is a link that leads nowhere: name a file") from None
+    target = _followed(path)
     if target.is_dir():
         raise InputError(f"{path} is a folder: name a file in it")
     if target.exists() and not target.is_file():
         raise InputError(f"{path} is no plain file (a device or a pipe): name a file")
     return target
+
+
+def _followed(path: Path) -> Path:
+    """Return where a path leads, its links followed. Raises InputError.
+
+    What is written must not go where somebody else wants it. As Linux does in /tmp, only those links are followed that are
+    ours, root's, or of the owner of the folder that they lie in.
+    """
+    at, words, links = Path("/"), [*reversed(path.absolute().parts[1:])], 0
+    while words:
+        word = words.pop()
+        if word == "..":
+            at = at.parent
+            continue
+        try:
+            about = (at / word).lstat()
+            if not stat.S_ISLNK(about.st_mode):
+                at /= word
+                continue
+            owner, link = at.stat().st_uid, os.readlink(at / word)
+        except OSError:  # what is not there yet, or may not be seen, says so when it is opened
+            at /= word
+            continue
+        if about.st_uid not in (os.geteuid(), 0, owner):
+            raise InputError(f"{at / word} is a link that another user has put there, to {link}: name another file")
+        links += 1
+        if links > _MOST_LINKS:
+            raise InputError(f"{path} is a link that leads nowhere: name a file")
+        at = Path("/") if link.startswith("/") else at
+        words += reversed([part for part in link.split("/") if part not in ("", ".")])
+    return at
+
+
+def opened_to_append(path: Path) -> io.FileIO:
+    """Open a file to add to it, which is made where it is not there, and its folder. Raises OSError and InputError."""
+    plain(path)
+    target = path if str(path).startswith(_HANDED) else _followed(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (os.O_NOFOLLOW if target is not path else 0)
+    return io.FileIO(os.open(target, flags, 0o666), "ab+")
+
+
+def own_folder(path: Path) -> None:
+    """Make a folder that nobody else enters, or take one that is ours already. Raises OSError, and InputError for another's."""
+    try:
+        path.mkdir(mode=0o700)
+    except FileExistsError:
+        about = path.lstat()
+        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
+            raise InputError(f"{path} is not a folder of yours: remove it, or name another file") from None
+        path.chmod(0o700)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -94,7 +144,6 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 def append_json_line(path: Path, value: object) -> None:
     """Add one JSON value as a line, in a folder that is made where need be; as append_json_lines does. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     append_json_lines(path, [value])
 
 
@@ -103,7 +152,7 @@ def append_json_lines(path: Path, values: Iterable[object]) -> None:
     import fcntl
 
     lines = b"".join(json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n" for value in values)
-    with plain(path).open("ab+", buffering=0) as stream:
+    with opened_to_append(path) as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         end = stream.seek(0, os.SEEK_END)
         if end:
@@ -169,7 +218,7 @@ def write_json(path: Path, value: object) -> None:
 def plain(path: Path) -> Path:
     """Return a path that can be read, or added to, to its end: not a pipe, nor a device, but for what the shell hands us
     (``<(command)``, standard input). Raises OSError."""
-    if not str(path).startswith(("/dev/stdin", "/dev/fd/", "/proc/")):
+    if not str(path).startswith(_HANDED):
         mode = path.stat().st_mode if path.exists() else 0
         if stat.S_ISFIFO(mode):
             raise OSError(errno.ESPIPE, "is a pipe", str(path))

@@ -1,6 +1,7 @@
 #include "fft/library.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,11 +9,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <sstream>
-#include <system_error>
 
 #include "grid/grid.hpp"
 
@@ -247,30 +246,31 @@ std::string knowledge_file(const std::string& name) {
 }
 
 std::string read_file(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   struct stat status{};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) return "";
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return file ? text.str() : "";
+  std::string text;
+  if (file < 0) return text;
+  // Ours, and nobody else may write to it.
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 022) == 0) {
+    text.resize(static_cast<std::size_t>(status.st_size));
+    if (read(file, text.data(), text.size()) != status.st_size) text.clear();
+  }
+  close(file);
+  return text;
 }
 
 bool replace_file(const std::string& path, const std::string& text) {
-  std::error_code error;
-  const std::filesystem::path place(path);
-  std::filesystem::create_directories(place.parent_path(), error);
-  const std::string next = path + "." + std::to_string(getpid());
-  {
-    std::ofstream file(next, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.flush();
-    if (!file) {
-      std::filesystem::remove(next, error);
-      return false;
-    }
+  const std::size_t folder_end = path.rfind('/');
+  for (std::size_t end = path.find('/', 1); folder_end != std::string::npos && end <= folder_end; end = path.find('/', end + 1)) {
+    mkdir(path.substr(0, end).c_str(), 0700);
   }
-  std::filesystem::rename(next, place, error);
-  return !error;
+  std::string next = path + ".XXXXXX";
+  const int file = mkostemp(next.data(), O_CLOEXEC);  // a new one, which nobody else reads
+  if (file < 0) return false;
+  const bool whole = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if ((close(file) == 0) && whole && std::rename(next.c_str(), path.c_str()) == 0) return true;
+  unlink(next.c_str());
+  return false;
 }
 
 }  // namespace rankwise

@@ -1,5 +1,6 @@
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.files import json_text, lock, read_json, require_output, write_json, write_whole
+from rankwise.files import append_json_line, json_text, lock, own_folder, read_json, require_output, write_json, write_whole
+from rankwise.measure.samples import SamplesFile
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +106,41 @@ def test_the_one_that_writes_is_named(tmp_path: Path) -> None:
             lock(second, path)
     with path.open("ab") as third:
         lock(third, path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes links of another user")
+@pytest.mark.parametrize("where", ["out.csv", "ours.csv", "folder/out.csv", "folder/../out.csv"])
+@pytest.mark.parametrize(
+    "write", [lambda path: write_whole(path, "x"), require_output, lambda path: append_json_line(path, {}), SamplesFile]
+)
+def test_links_that_others_have_planted_are_not_followed(tmp_path: Path, where: str, write: Callable[[Path], object]) -> None:
+    shared, victim = tmp_path / "shared", tmp_path / "victim"
+    for folder in (shared, victim):
+        folder.mkdir()
+    shared.chmod(0o1777)
+    (victim / ".bashrc").write_text("kept")
+    (shared / "out.csv").symlink_to("../victim/.bashrc")
+    (shared / "folder").symlink_to(victim)
+    (shared / "ours.csv").symlink_to("out.csv")
+    for planted in ("out.csv", "folder"):
+        os.lchown(shared / planted, 65534, 65534)
+    with pytest.raises(InputError, match="is a link that another user has put there"):
+        write(shared / where)
+    assert [path.name for path in victim.iterdir()] == [".bashrc"] and (victim / ".bashrc").read_text() == "kept"
+
+
+def test_a_folder_of_ours_is_a_folder_and_ours(tmp_path: Path) -> None:
+    (tmp_path / "left").mkdir(mode=0o777)
+    own_folder(tmp_path / "left")
+    own_folder(tmp_path / "new")
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("left", "new")} == {0o700}
+    (tmp_path / "link").symlink_to("left")
+    others = ["link", "file"]
+    (tmp_path / "file").touch()
+    if os.geteuid() == 0:
+        (tmp_path / "other").mkdir()
+        os.chown(tmp_path / "other", 65534, 65534)
+        others.append("other")
+    for name in others:
+        with pytest.raises(InputError, match="is not a folder of yours"):
+            own_folder(tmp_path / name)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, RankwiseError
-from rankwise.files import plain
+from rankwise.files import opened_to_append
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch import Mpi
 from rankwise.machine.compare import is_poor
@@ -153,8 +153,7 @@ def alone(history: Path, key: Mapping[str, Any]) -> Iterator[None]:
     """See to it that no other session measures the same. Raises RankwiseError when one does, or the file cannot be written."""
     path = samples_path(history, key).with_suffix(".lock")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        stream = plain(path).open("a")
+        stream = opened_to_append(path)
     except OSError as error:
         raise RankwiseError(f"no session can be saved next to {history} ({error.strerror}): name another --history") from None
     with stream:

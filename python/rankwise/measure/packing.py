@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
+from rankwise.files import opened_to_append
 from rankwise.launch import find_mpi, stream_kernel
 from rankwise.machine.packing import Packing
 from rankwise.machine.profile import open_profile
@@ -20,10 +21,10 @@ def measure_packing(profile_path: Path) -> Packing:
     """
     profile = open_profile(profile_path)
     curves: dict[str, list[list[float]]] = {}
-    with profile_path.with_name(profile_path.stem + ".pack.samples.jsonl").open("a", encoding="utf-8") as samples:
+    with opened_to_append(profile_path.with_name(profile_path.stem + ".pack.samples.jsonl")) as samples:
         for record in stream_kernel(find_mpi(), ["pack"], 1, False, "measuring what packing takes"):
             if record["record"] == "packed":
-                samples.write(json.dumps(record) + "\n")
+                samples.write(json.dumps(record).encode() + b"\n")
                 curves.setdefault(str(record["row_bytes"]), []).append([record["size_bytes"], record["time_s"]])
     if not curves:
         raise RankwiseError("a kernel ended without a result: see 'rankwise doctor'")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.errors import InputError, RankwiseError, unreadable
-from rankwise.files import kind_of, load_json, lock, plain, require_output
+from rankwise.files import kind_of, load_json, lock, opened_to_append, plain, require_output
 from rankwise.machine.link import LEAST_TIME_S, MOST_TIME_S
 from rankwise.progress import tell
 from rankwise.reading import Trace
@@ -39,9 +39,8 @@ class SamplesFile:
         self.path = path
         require_output(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: what was appended is the system's, whatever becomes of us.
-            self._stream = plain(path).open("ab", buffering=0)
+            self._stream = opened_to_append(path)
             lock(self._stream, path)
             self._close_cut_off_line()
         except OSError as error:

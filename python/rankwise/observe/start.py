@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.files import load_json, require_output
+from rankwise.files import load_json, own_folder, require_output
 from rankwise.launch.build import TRACER, build
 from rankwise.launch.command import (
     LAUNCHERS,
@@ -152,13 +152,12 @@ def with_variables(command: Sequence[str]) -> list[str]:
 
 def _claim(output: Path) -> tuple[Path, int]:
     """Make the folder where ranks leave what they see, and lock it."""
-    if output.is_dir():
-        raise InputError(f"{output} is a folder: name a file with -o")
     folder = parts_of(output)
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        for parent in (output.parent, folder.parent):
+            parent.mkdir(parents=True, exist_ok=True)
+        own_folder(folder)
+        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise InputError(f"{output} cannot be written ({error.strerror}): name a file of your own with -o") from None
     try:
@@ -210,12 +209,13 @@ def _keep(record: Record, output: Path, folder: Path) -> Record:
     """Write a record with its call sites named, with less or elsewhere where the disk is full; return what was written."""
     named(record.header, limit_s=_NAMES_LIMIT_S)
     shorter = replace(record, events={}, sites={}, header={**record.header, "windows": []})
-    elsewhere = Path(tempfile.gettempdir()) / output.name
-    for attempt, (path, content) in enumerate([(output, record), (output, record), (output, shorter), (elsewhere, record)]):
+    attempts: list[tuple[Path | None, Record]] = [(output, record), (output, record), (output, shorter), (None, record)]
+    for attempt, (place, content) in enumerate(attempts):
         try:
+            path = place or Path(tempfile.mkdtemp(prefix="rankwise-")) / output.name
             write_record(path, content)
-        except OSError as error:
-            why = error.strerror
+        except (OSError, InputError) as error:
+            why = getattr(error, "strerror", None) or str(error)
             if attempt == 0:  # what the ranks left is in memory now: make room
                 for part in folder.glob("*.node"):
                     part.unlink()
@@ -223,7 +223,7 @@ def _keep(record: Record, output: Path, folder: Path) -> Record:
         if content is shorter:
             tell(f"{output}: {why}: the record was written without its events")
         elif path is not output:
-            tell(f"{output} cannot be written ({why}): the record is {elsewhere}")
+            tell(f"{output} cannot be written ({why}): the record is {path}")
         return content
     raise RankwiseError(f"{output} cannot be written ({why}): make room, and observe the program again")
 
