@@ -190,9 +190,9 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
   if (trial_ && trial_->is_round_over()) end_round();
   is_tried_ = trial_ && !trial_->is_over();
   if (is_tried_) use(trial_->now());
-  const double begun_s = is_tried_ ? MPI_Wtime() : 0.0;
+  const double begun_s = is_tried_ ? steady_s() : 0.0;
   begin(moving);
-  if (is_tried_) spent_s_ = MPI_Wtime() - begun_s;
+  if (is_tried_) spent_s_ = steady_s() - begun_s;
   state_ = State::under_way;
 }
 
@@ -210,12 +210,12 @@ std::string HaloPlan::trial_words() const {
 
 // Every rank has made as many exchanges by now, so all come here in the same start.
 void HaloPlan::end_round() {
-  const double begun_s = MPI_Wtime();
+  const double begun_s = steady_s();
   std::vector<double> numbers = trial_->told();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm()),
             "MPI_Allreduce");
   trial_->heard(numbers);
-  trial_->met(MPI_Wtime() - begun_s);
+  trial_->met(steady_s() - begun_s);
   constexpr double short_s = 1e-4;
   if (trial_->is_over()) settle(trial_->best(), trial_->medians()[trial_->best()] < short_s);
 }
@@ -242,9 +242,9 @@ void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int
 
 bool HaloPlan::progress(bool wait) {
   try {
-    const double begun_s = is_tried_ ? MPI_Wtime() : 0.0;
+    const double begun_s = is_tried_ ? steady_s() : 0.0;
     const bool done = advance(wait);
-    if (is_tried_) spent_s_ += MPI_Wtime() - begun_s;
+    if (is_tried_) spent_s_ += steady_s() - begun_s;
     if (!done) return false;
   } catch (const WrongLength& error) {
     state_ = State::broken;

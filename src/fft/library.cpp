@@ -261,7 +261,8 @@ std::string read_file(const std::string& path) {
 
 bool replace_file(const std::string& path, const std::string& text) {
   const std::size_t folder_end = path.rfind('/');
-  for (std::size_t end = path.find('/', 1); folder_end != std::string::npos && end <= folder_end; end = path.find('/', end + 1)) {
+  for (std::size_t end = path.find('/', 1); folder_end != std::string::npos && end <= folder_end;
+       end = path.find('/', end + 1)) {
     mkdir(path.substr(0, end).c_str(), 0700);
   }
   std::string next = path + ".XXXXXX";

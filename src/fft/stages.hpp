@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 // A collective exchange that can be left alone between its start and its end. All throw MpiError.
@@ -127,9 +129,9 @@ class Stages {
   template <class Call>
   void timed(Call call) {
     const Step& step = steps_[next_];
-    const double start_s = MPI_Wtime();
+    const double start_s = steady_s();
     call(*step.transfer);
-    if (step.seconds != nullptr) *step.seconds += MPI_Wtime() - start_s;
+    if (step.seconds != nullptr) *step.seconds += steady_s() - start_s;
   }
   void clear() {
     steps_.clear();

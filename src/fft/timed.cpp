@@ -172,7 +172,7 @@ namespace {
 class Lost {
  public:
   [[nodiscard]] double until_now_s() const {
-    return stops() == stops_ ? 0.0 : std::max(0.0, MPI_Wtime() - start_s_ - (processor_s() - processor_s_));
+    return stops() == stops_ ? 0.0 : std::max(0.0, steady_s() - start_s_ - (processor_s() - processor_s_));
   }
 
  private:
@@ -188,7 +188,7 @@ class Lost {
   }
   long stops_ = stops();
   double processor_s_ = processor_s();
-  double start_s_ = MPI_Wtime();
+  double start_s_ = steady_s();
 };
 
 struct Turn {
@@ -201,9 +201,9 @@ struct Turn {
 Turn timed_turn(MPI_Comm comm, const std::function<void()>& work) {
   MPI_Barrier(comm);
   const Lost lost;
-  const double start_s = MPI_Wtime();
+  const double start_s = steady_s();
   work();
-  Turn found{MPI_Wtime() - start_s};
+  Turn found{steady_s() - start_s};
   found.lost_s = lost.until_now_s();
   MPI_Allreduce(MPI_IN_PLACE, &found.time_s, 1, MPI_DOUBLE, MPI_MAX, comm);
   return found;
@@ -233,9 +233,9 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   const int size = size_of(comm);
   const Decomposition& d = spec.decomposition;
   TimedFft result;
-  double plan_s = MPI_Wtime();
+  double plan_s = steady_s();
   Fft3d<Real> fft(comm, spec, library);
-  plan_s = MPI_Wtime() - plan_s;
+  plan_s = steady_s() - plan_s;
   MPI_Allreduce(&plan_s, &result.plan_s, 1, MPI_DOUBLE, MPI_MAX, comm);
 
   const double points = static_cast<double>(d.n[0]) * static_cast<double>(d.n[1]) * static_cast<double>(d.n[2]);

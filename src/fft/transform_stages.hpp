@@ -249,13 +249,13 @@ template <typename Real>
 class Fft3d<Real>::Lap {
  public:
   void to(double& phase_s) {
-    const double now_s = MPI_Wtime();
+    const double now_s = steady_s();
     phase_s += now_s - last_s_;
     last_s_ = now_s;
   }
 
  private:
-  double last_s_ = MPI_Wtime();
+  double last_s_ = steady_s();
 };
 
 template <typename Real>

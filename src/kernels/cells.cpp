@@ -53,7 +53,7 @@ class Foresight {
 enum Verdict : int { measure_it, leave_it, time_is_up };
 
 Verdict verdict_on(MPI_Comm comm, double until_s, double least_s) {
-  const double left_s = until_s - MPI_Wtime();
+  const double left_s = until_s - steady_s();
   int verdict = left_s <= 0.0 ? time_is_up : least_s > left_s ? leave_it : measure_it;
   MPI_Bcast(&verdict, 1, MPI_INT, 0, comm);
   return static_cast<Verdict>(verdict);
@@ -77,7 +77,7 @@ void Cells::run(const std::string& kernel, MPI_Comm comm,
                 const std::function<Outcome(const Cell&, const Sampling&)>& measure) const {
   const int rank = rank_of(comm);
   Sampling sampling = sampling_;
-  const double end_s = MPI_Wtime() + seconds_;
+  const double end_s = steady_s() + seconds_;
   Foresight foresight;  // on rank 0
   long long number = 0;
   for (const Cell& cell : cells_) {
@@ -85,7 +85,7 @@ void Cells::run(const std::string& kernel, MPI_Comm comm,
     const Verdict verdict = verdict_on(comm, sampling.until_s, foresight.least_s(cell));
     if (verdict == time_is_up) return;
     if (verdict == leave_it) continue;
-    const double begin_s = MPI_Wtime();
+    const double begin_s = steady_s();
     const Outcome outcome = measure(cell, sampling);
     const std::vector<double> reference_s = reference_loops_s(comm);
     if (rank != 0) continue;
@@ -100,7 +100,7 @@ void Cells::run(const std::string& kernel, MPI_Comm comm,
     line.add("verified", outcome.samples.verified)
         .add("involuntary_switches", outcome.samples.involuntary_switches)
         .add("moved_ranks", outcome.samples.moved_ranks)
-        .add("visit_s", MPI_Wtime() - begin_s)
+        .add("visit_s", steady_s() - begin_s)
         .add("reference_loop_s", reference_s)
         .add("time_s", outcome.samples.time_s)
         .print();

@@ -53,10 +53,9 @@ ExchangeCase parse_case(const std::string& text, const GridShape& shape) {
   if (cutoff < 0 || cutoff > 1'000'000) throw std::invalid_argument("cutoff " + parts[2] + " is not sensible");
   const long long block_bytes = to_integer(parts[3], "bytes");
   if (block_bytes < 0) throw std::invalid_argument("block size " + parts[3] + " is negative");
-  ExchangeSpec spec =
-      make_spec(parts[0], parse_send_mode(parts[1]), shape.dims, shape.periodic,
-                std::vector<int>(shape.dims.size(), static_cast<int>(cutoff)), parse_shell(parts[4]),
-                to_integer(parts[5], "replication"), parse_team_boxes(parts[6]));
+  ExchangeSpec spec = make_spec(parts[0], parse_send_mode(parts[1]), shape.dims, shape.periodic,
+                                std::vector<int>(shape.dims.size(), static_cast<int>(cutoff)), parse_shell(parts[4]),
+                                to_integer(parts[5], "replication"), parse_team_boxes(parts[6]));
   if (parts.size() == 8) spec.nodes = parse_nodes(parts[7], spec.ranks());
   return {std::move(spec), cutoff, static_cast<std::size_t>(block_bytes)};
 }
@@ -247,7 +246,7 @@ class Bench {
         rounds_(arguments.integer("rounds", 5)),
         job_s_(arguments.number("job-s", 0.002)),
         most_(static_cast<int>(arguments.integer("most", 64))),
-        until_s_(MPI_Wtime() + arguments.number("seconds", 60.0)) {
+        until_s_(steady_s() + arguments.number("seconds", 60.0)) {
     if (rounds_ < 1 || most_ < few || !(job_s_ > 0)) {
       throw std::invalid_argument("--rounds and --job-s must be positive, --most at least 8");
     }
@@ -298,7 +297,7 @@ class Bench {
 
   // False where the time is up.
   bool visit(Timing& timing) {
-    if (!agreed(MPI_Wtime() < until_s_)) return false;
+    if (!agreed(steady_s() < until_s_)) return false;
     const std::vector<double> time_s = std::visit([&](const auto& work) { return time(timing, work); }, timing.work);
     timing.time_s.insert(timing.time_s.end(), time_s.begin(), time_s.end());
     timing.rounds.push_back(static_cast<long long>(time_s.size()));
@@ -319,7 +318,7 @@ class Bench {
   // until it has seen quiet moments, too, but not for ever.
   std::vector<double> time(Timing& timing, Job& job) {
     constexpr double patience = 10;
-    const double begin_s = MPI_Wtime();
+    const double begin_s = steady_s();
     Repetitions repetitions{job_s_, few, few, 2, 15e-6};
     std::vector<double> time_s;
     double now_s = begin_s;
@@ -328,7 +327,7 @@ class Bench {
       const Timed timed = job.time(clock_, repetitions);
       time_s.insert(time_s.end(), timed.time_s.begin(), timed.time_s.end());
       timing.late += timed.late;
-      now_s = MPI_Wtime();
+      now_s = steady_s();
       timing.each_s = std::min(timing.each_s, (now_s - before_s) / (few + repetitions.warm_up));
       repetitions.warm_up = 0;
     } while (agreed(static_cast<int>(time_s.size()) < most_ && static_cast<double>(time_s.size()) * timing.each_s < job_s_ &&

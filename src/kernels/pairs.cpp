@@ -307,14 +307,14 @@ void run_all_pairs(Arguments& arguments) {
   const auto me = static_cast<std::size_t>(rank);
   streams.find_shapes(rounds.front()[me], stream_s);
   Work before = work_so_far();
-  double begun_s = MPI_Wtime();
+  double begun_s = steady_s();
   for (std::size_t number = 0; number < rounds.size(); ++number) {
     const std::vector<int>& partner = rounds[number];
     const std::vector<double> times_s = gathered(streams.round(partner[me]), ranks);
     // At one moment everywhere: ranks on one machine are told apart by their own work.
     MPI_Barrier(MPI_COMM_WORLD);
     const Work after = work_so_far();
-    const double ended_s = MPI_Wtime();
+    const double ended_s = steady_s();
     const std::vector<double> work =
         gathered({ended_s - begun_s, after.busy_s - before.busy_s, after.own_s - before.own_s}, ranks);
     before = after;

@@ -65,7 +65,7 @@ void lead(MPI_Comm world, MPI_Comm pair, const LoadLimits& limits) {
     if (order == leave) go_on = -1;
     MPI_Send(&go_on, 1, MPI_INT, 1, tags::go_on, pair);
     if (order == leave) return;
-    const double begin_s = MPI_Wtime();
+    const double begin_s = steady_s();
     double bytes = 0.0;
     int ended = 0;
     if (go_on == 0) MPI_Send(nullptr, 0, MPI_BYTE, 0, tags::report, world);
@@ -74,11 +74,11 @@ void lead(MPI_Comm world, MPI_Comm pair, const LoadLimits& limits) {
       if (bytes == 0.0) MPI_Send(nullptr, 0, MPI_BYTE, 0, tags::report, world);
       bytes += Traffic::window_bytes();
       MPI_Iprobe(0, tags::order, world, &ended, MPI_STATUS_IGNORE);
-      const double now_s = MPI_Wtime();
+      const double now_s = steady_s();
       if (ended != 0 || spent_s + now_s - begin_s >= limits.seconds || spent_bytes + bytes >= limits.bytes) go_on = 0;
       MPI_Send(&go_on, 1, MPI_INT, 1, tags::go_on, pair);
     }
-    const double seconds = MPI_Wtime() - begin_s;
+    const double seconds = steady_s() - begin_s;
     spent_s += seconds;
     spent_bytes += bytes;
     doze_until_message(world, 0, tags::order);

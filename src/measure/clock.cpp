@@ -32,7 +32,7 @@ void pass_time(double left_s) {
 Timer measure_timer() {
   constexpr int calls = 1000;
   std::vector<double> readings(calls);
-  for (double& reading : readings) reading = MPI_Wtime();
+  for (double& reading : readings) reading = steady_s();
   Timer timer{0.0, std::numeric_limits<double>::max()};
   for (std::size_t i = 1; i < readings.size(); ++i) {
     const double step_s = readings[i] - readings[i - 1];
@@ -42,9 +42,9 @@ Timer measure_timer() {
   constexpr int calls_per_batch = 20;
   std::array<double, batches> costs{};
   for (double& cost_s : costs) {
-    const double start_s = MPI_Wtime();
+    const double start_s = steady_s();
     double last_s = start_s;
-    for (int i = 0; i < calls_per_batch; ++i) last_s = MPI_Wtime();
+    for (int i = 0; i < calls_per_batch; ++i) last_s = steady_s();
     cost_s = (last_s - start_s) / calls_per_batch;
   }
   std::nth_element(costs.begin(), costs.begin() + batches / 2, costs.end());
@@ -105,10 +105,10 @@ ClockOffset synchronise(MPI_Comm comm, int round_trips, Clock clock) {
 }
 
 double start_together(MPI_Comm comm, const ClockOffset& clock, double window_s) {
-  double start_s = MPI_Wtime() - clock.offset_s + window_s;
+  double start_s = steady_s() - clock.offset_s + window_s;
   MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, comm);
-  for (double left_s = start_s - (MPI_Wtime() - clock.offset_s); left_s > 0.0;
-       left_s = start_s - (MPI_Wtime() - clock.offset_s)) {
+  for (double left_s = start_s - (steady_s() - clock.offset_s); left_s > 0.0;
+       left_s = start_s - (steady_s() - clock.offset_s)) {
     pass_time(left_s);
   }
   return start_s;

@@ -6,9 +6,11 @@
 
 #include <vector>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
-// Cost and resolution of MPI_Wtime on this rank, in seconds.
+// Cost and resolution of steady_s on this rank, in seconds.
 struct Timer {
   double cost_s = 0.0;        // median time of one call
   double resolution_s = 0.0;  // smallest step between two readings that differ
@@ -28,7 +30,7 @@ using Clock = double (*)();
 // one whose is not, who keeps the quickest round trip; half of it is the error, and errors add up along the tree. An offset
 // smaller than its own error is taken as zero (ranks of one host share a clock). Simulated ranks share theirs. `clock` is
 // for tests of clocks that differ.
-[[nodiscard]] ClockOffset synchronise(MPI_Comm comm, int round_trips = 50, Clock clock = MPI_Wtime);
+[[nodiscard]] ClockOffset synchronise(MPI_Comm comm, int round_trips = 50, Clock clock = steady_s);
 
 // Collective. All ranks return at the same moment of the global clock, window_s after rank 0 asked for it, and get that
 // moment (global time). A rank that comes late returns at once.

@@ -36,9 +36,9 @@ class Pair {
 
   // One sample; returns its time as this rank sees it.
   double sample() {
-    const double start_s = MPI_Wtime();
+    const double start_s = steady_s();
     for (int i = 0; i < rounds_; ++i) round();
-    return MPI_Wtime() - start_s;
+    return steady_s() - start_s;
   }
 
   // Agrees on the rounds of a sample, one where rounds are dear; else the quickest of a few tells how long a round is.
@@ -191,14 +191,14 @@ class Buffers {
 };
 
 void wait_s(double seconds) {
-  for (const double end_s = MPI_Wtime() + seconds; MPI_Wtime() < end_s;) {
+  for (const double end_s = steady_s() + seconds; steady_s() < end_s;) {
   }
 }
 
 double round_trip_s(Buffers& buffers) {
   double quickest_s = 1e9;
   for (int i = 0; i < 5; ++i) {
-    const double start_s = MPI_Wtime();
+    const double start_s = steady_s();
     for (const int from : {0, 1}) {
       if (buffers.rank == from) {
         MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair);
@@ -206,7 +206,7 @@ double round_trip_s(Buffers& buffers) {
         MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair, MPI_STATUS_IGNORE);
       }
     }
-    quickest_s = std::min(quickest_s, MPI_Wtime() - start_s);
+    quickest_s = std::min(quickest_s, steady_s() - start_s);
   }
   MPI_Bcast(&quickest_s, 1, MPI_DOUBLE, 0, buffers.pair);
   return quickest_s;
@@ -220,9 +220,9 @@ bool returns_alone(Buffers& buffers, Send send, double late_s) {
   for (int i = 0; i < tries; ++i) {
     MPI_Barrier(buffers.pair);
     if (buffers.rank == 0) {
-      const double start_s = MPI_Wtime();
+      const double start_s = steady_s();
       send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, buffers.pair);
-      if (MPI_Wtime() - start_s < late_s / 2) ++alone;
+      if (steady_s() - start_s < late_s / 2) ++alone;
     } else {
       sleep_s(late_s);
       MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tags::overhead, buffers.pair, MPI_STATUS_IGNORE);
@@ -240,7 +240,7 @@ bool passes_head_to_head(Buffers& buffers, double late_s) {
     MPI_Request request;
     MPI_Isend(buffers.out.data(), buffers.count, MPI_BYTE, buffers.peer, tags::overhead, buffers.pair, &request);
     int done = 0;
-    for (const double end_s = MPI_Wtime() + late_s; done == 0 && MPI_Wtime() < end_s;) {
+    for (const double end_s = steady_s() + late_s; done == 0 && steady_s() < end_s;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     }
     // Nobody receives before both have seen how it went.
@@ -276,9 +276,9 @@ Samples measure_send_overhead(MPI_Comm pair, std::size_t size_bytes, const Sampl
     if (buffers.rank == 0) {
       buffers.hear();
       wait_s(settled_s);
-      const double start_s = MPI_Wtime();
+      const double start_s = steady_s();
       MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair);
-      time_s = MPI_Wtime() - start_s;
+      time_s = steady_s() - start_s;
     } else {
       MPI_Request request;
       MPI_Irecv(buffers.in.data(), buffers.count, MPI_BYTE, 0, tags::overhead, pair, &request);
@@ -299,9 +299,9 @@ Samples measure_receive_overhead(MPI_Comm pair, std::size_t size_bytes, const Sa
     if (buffers.rank == 0) {
       buffers.call();
       wait_s(there_s);
-      const double start_s = MPI_Wtime();
+      const double start_s = steady_s();
       MPI_Recv(buffers.in.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair, MPI_STATUS_IGNORE);
-      time_s = MPI_Wtime() - start_s;
+      time_s = steady_s() - start_s;
     } else {
       buffers.hear();
       MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 0, tags::overhead, pair);
@@ -315,7 +315,7 @@ Samples measure_gap(MPI_Comm pair, std::size_t size_bytes, const Sampling& sampl
   require_size(size_bytes);
   Buffers buffers(pair, size_bytes);
   const auto sample = [&] {
-    const double start_s = MPI_Wtime();
+    const double start_s = steady_s();
     for (int i = 0; i < gap_messages; ++i) {
       if (buffers.rank == 0) {
         MPI_Send(buffers.out.data(), buffers.count, MPI_BYTE, 1, tags::overhead, pair);
@@ -328,7 +328,7 @@ Samples measure_gap(MPI_Comm pair, std::size_t size_bytes, const Sampling& sampl
     } else {
       buffers.call();
     }
-    return MPI_Wtime() - start_s;
+    return steady_s() - start_s;
   };
   return take_samples(pair, sampling, sample, [&](unsigned number) { return buffers.checked(0, number); });
 }

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mpi/mpi.hpp"
+
 namespace rankwise {
 
 namespace {
@@ -84,13 +86,13 @@ Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& samp
   Samples samples;
   // Where a single round takes the whole budget, one is warm-up enough.
   constexpr unsigned warm_up = 5;
-  const double begin_s = MPI_Wtime();
+  const double begin_s = steady_s();
   double first_round_s = 0.0;
   unsigned number = 0;
   do {
     samples.verified = checked_round(number++) && samples.verified;
-    if (number == 1) first_round_s = MPI_Wtime() - begin_s;
-  } while (number < warm_up && agreed(comm, MPI_Wtime() - begin_s < sampling.budget_s));
+    if (number == 1) first_round_s = steady_s() - begin_s;
+  } while (number < warm_up && agreed(comm, steady_s() - begin_s < sampling.budget_s));
   if (prepare) prepare(first_round_s);
   std::optional<Whereabouts> whereabouts(std::in_place);
   long long before = involuntary_switches();
@@ -108,7 +110,7 @@ Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& samp
   estimate_s = std::max(estimate_s, 1e-9);
   double wanted =
       std::clamp(sampling.budget_s / estimate_s, static_cast<double>(sampling.least), static_cast<double>(sampling.most));
-  wanted = std::min(wanted, std::max(1.0, (sampling.until_s - MPI_Wtime()) / estimate_s));
+  wanted = std::min(wanted, std::max(1.0, (sampling.until_s - steady_s()) / estimate_s));
   int count = static_cast<int>(wanted);
   MPI_Bcast(&count, 1, MPI_INT, 0, comm);
 

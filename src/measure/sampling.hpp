@@ -12,7 +12,7 @@
 namespace rankwise {
 
 // How long to sample one cell: until budget_s is (as estimated by the warm-up) spent, within these counts; and not
-// beyond until_s (MPI_Wtime of rank 0), where even fewer than `least` samples, but at least one, are taken.
+// beyond until_s (steady_s of rank 0), where even fewer than `least` samples, but at least one, are taken.
 struct Sampling {
   double budget_s = 0.05;
   int least = 20;

@@ -39,7 +39,7 @@ double Streamer::window(bool on_call) {
   }
   if (on_call && receives_) MPI_Send(nullptr, 0, MPI_BYTE, peer_, tags::ready, comm_);
   if (on_call && sends_) MPI_Recv(nullptr, 0, MPI_BYTE, peer_, tags::ready, comm_, MPI_STATUS_IGNORE);
-  const double start_s = MPI_Wtime();
+  const double start_s = steady_s();
   for (int m = 0; sends_ && m < window_; ++m) {
     MPI_Isend(out_.data(), count, MPI_BYTE, peer_, tags::stream, comm_, &requests_[posted++]);
   }
@@ -47,7 +47,7 @@ double Streamer::window(bool on_call) {
   // One way, the sender knows of the last arrival only by an answer.
   if (receives_ && !sends_) MPI_Send(nullptr, 0, MPI_BYTE, peer_, tags::answer, comm_);
   if (sends_ && !receives_) MPI_Recv(nullptr, 0, MPI_BYTE, peer_, tags::answer, comm_, MPI_STATUS_IGNORE);
-  return MPI_Wtime() - start_s;
+  return steady_s() - start_s;
 }
 
 bool Streamer::checked_window(unsigned number, bool on_call) {

@@ -22,17 +22,17 @@ TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::
   const auto one = [&] {
     MPI_Barrier(comm);
     const double start_s = start_together(comm, clock, window_s);
-    const double begun_s = MPI_Wtime() - clock.offset_s;
+    const double begun_s = steady_s() - clock.offset_s;
     work();
-    const double end_s = MPI_Wtime() - clock.offset_s;
+    const double end_s = steady_s() - clock.offset_s;
     started_s.push_back(std::max(start_s, begun_s));
     ended_s.push_back(end_s);
     return std::pair{begun_s - start_s, end_s - begun_s};
   };
   const auto warm = [&](unsigned number) {
-    const double before_s = MPI_Wtime();
+    const double before_s = steady_s();
     const bool arrived = checked_round(number);
-    int dear = MPI_Wtime() - before_s >= sampling.budget_s ? 1 : 0;
+    int dear = steady_s() - before_s >= sampling.budget_s ? 1 : 0;
     MPI_Bcast(&dear, 1, MPI_INT, 0, comm);
     if (sampled || dear == 1) return arrived;  // late ranks are little beside what takes so long
     const double late_s = most_of(comm, one().first);
@@ -121,17 +121,17 @@ Timed time_repetitions(MPI_Comm comm, const ClockOffset& clock, const Repetition
     // Preparing and checking take their time on each rank: meet first, so that the window is only the broadcast's.
     MPI_Barrier(comm);
     if (repetitions.start == Start::barrier) {
-      const double left_s = MPI_Wtime();
+      const double left_s = steady_s();
       repeated.run();
-      ended_s.push_back(MPI_Wtime() - left_s);
+      ended_s.push_back(steady_s() - left_s);
       started_s.push_back(0.0);
       repeated.check(number);
       return 0.0;
     }
     const double start_s = start_together(comm, clock, window_s);
-    const double begun_s = MPI_Wtime() - clock.offset_s;
+    const double begun_s = steady_s() - clock.offset_s;
     repeated.run();
-    const double end_s = MPI_Wtime() - clock.offset_s;
+    const double end_s = steady_s() - clock.offset_s;
     started_s.push_back(std::max(start_s, begun_s));
     ended_s.push_back(end_s);
     repeated.check(number);

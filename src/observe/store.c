@@ -32,27 +32,45 @@ static off_t region_at;
 static pid_t owner;
 static size_t edges_end, events_end[MAX_WINDOWS];  // how far the file has blocks, from the region's begin
 static uint16_t edge_slot[EDGE_SLOTS];             // world rank, hashed, to edge; 0: none
+static int64_t day_offset_ns;
 static struct clock_pair loaded;
 static uint64_t ticks_per_second, next_window;
 static uint32_t current;  // window
 
+static int64_t clock_ns(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+// The time of day when the library was loaded, and from then on what has passed by a clock that nobody sets or slews.
 // Of several readings the quickest: between the two clocks a rank may lose its core.
 static struct clock_pair clocks(void) {
   struct clock_pair best = {0};
   uint64_t least = UINT64_MAX;
   for (int i = 0; i < 8; i++) {
-    struct timespec now;
     uint64_t before = ticks();
-    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t now_ns = clock_ns(CLOCK_MONOTONIC_RAW);
     uint64_t took = ticks() - before;
     if (took >= least) continue;
     least = took;
-    best = (struct clock_pair){before + took / 2, now.tv_sec * INT64_C(1000000000) + now.tv_nsec};
+    best = (struct clock_pair){before + took / 2, now_ns + day_offset_ns};
   }
   return best;
 }
 
-__attribute__((constructor)) static void at_load(void) { loaded = clocks(); }
+__attribute__((constructor)) static void at_load(void) {
+  day_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
+  loaded = clocks();
+}
+
+// Compares the clocks: the rate of ticks, and how far the time of day was set meanwhile.
+static void compare_clocks(struct rank_page* page) {
+  page->last = clocks();
+  page->set_ns = clock_ns(CLOCK_REALTIME) - page->last.ns;
+  double seconds = (double)(page->last.ns - page->first.ns) * 1e-9;
+  ticks_per_second = (uint64_t)((double)(page->last.ticks - page->first.ticks) / (seconds > 1e-6 ? seconds : 1e-6));
+}
 
 // Gives a part of the file blocks before it is written through the mapping, where a full disk would be a SIGBUS.
 static int reserve(off_t at, size_t length) {
@@ -135,7 +153,7 @@ int store_open(const char* folder, int rank, int ranks, const char* const* names
   char host[64] = "", path[4096];
   gethostname(host, sizeof host - 1);
   if (snprintf(path, sizeof path, "%s/%s.node", folder, host) >= (int)sizeof path) return 0;
-  descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) return 0;
   if (!reserve(0, REGIONS_AT)) goto failed;
   _Atomic uint64_t* claimed = mmap(NULL, REGIONS_AT, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -157,9 +175,7 @@ int store_open(const char* folder, int rank, int ranks, const char* const* names
   ((struct edge*)(void*)(region + EDGES_AT))->peer = UINT32_MAX;
   note_place(page);
   page->first = loaded;
-  page->last = clocks();
-  double seconds = (double)(page->last.ns - page->first.ns) * 1e-9;
-  ticks_per_second = (uint64_t)((double)(page->last.ticks - page->first.ticks) / (seconds > 1e-6 ? seconds : 1e-6));
+  compare_clocks(page);
   page->begun = page->last.ticks;
   next_check = page->begun + ticks_per_second;
   next_window = page->begun + 2 * ticks_per_second;
@@ -178,7 +194,7 @@ failed:
 
 void store_close(uint32_t state) {
   if (!me || getpid() != owner) return;
-  me->last = clocks();
+  compare_clocks(me);
   me->ended = me->last.ticks;
   struct rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) == 0) me->involuntary_switches = (uint64_t)usage.ru_nivcsw;
@@ -270,8 +286,7 @@ struct event* next_event(void) {
 }
 
 void check_clock(uint64_t now) {
-  me->last = clocks();
-  ticks_per_second = (uint64_t)((double)(me->last.ticks - me->first.ticks) / ((double)(me->last.ns - me->first.ns) * 1e-9));
+  compare_clocks(me);
   next_check = now + ticks_per_second;
   if (now < next_window) return;
   // All ranks open a window at the same instants, whether their last one is full or not.

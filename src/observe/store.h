@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LAYOUT 3
+#define LAYOUT 4
 enum {
   MAX_CALLS = 256,
   MAX_EDGES = 8192,  // of a rank; edge 0 takes what goes to further ones
@@ -105,7 +105,8 @@ struct rank_page {
   uint32_t sites, modules;
   uint32_t shape_words, unused;
   uint64_t involuntary_switches;
-  struct clock_pair first, last;  // ticks against CLOCK_REALTIME
+  struct clock_pair first, last;  // ticks against ns since the epoch, whose day was asked once
+  int64_t set_ns;                 // how far the time of day was set between them
   uint64_t begun, ended;          // ticks at the end of Init and the beginning of Finalize
   char host[64], library[192];
   struct cart cart[MAX_CARTS];

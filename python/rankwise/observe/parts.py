@@ -114,7 +114,7 @@ def _numbered(lines: Array) -> Array:
     return np.vstack([ordered[:4], number, ordered[4]])
 
 
-LAYOUT = 3  # and all below as in src/observe/store.h
+LAYOUT = 4  # and all below as in src/observe/store.h
 _MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 8192, 1024, 1024, 16, 8, 3
 _WINDOW_EVENTS = 65536
 _NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9650176
@@ -124,6 +124,7 @@ _NOT_COMMUTATIVE, _IN_PLACE = 1, 2
 _RUNNING, _FINALIZED, _ABORTED = 1, 2, 3
 _LOST_EDGES, _LOST_EVENTS, _LOST_TABLES = 1, 2, 4
 _NO_COMM = 2**16 - 1
+_SET_NS = 50_000_000  # slewing (500 ppm) takes 100 s for as much
 FAMILIES = ("MPICH", "Open MPI", "MPI ABI")
 _THREAD_MULTIPLE = (3, 3, 4096)  # as families.c has it
 
@@ -166,7 +167,8 @@ _PAGE = np.dtype(
             "unused",
         )
     ]
-    + [("involuntary_switches", "<u8"), ("first", _CLOCK), ("last", _CLOCK), ("begun", "<u8"), ("ended", "<u8")]
+    + [("involuntary_switches", "<u8"), ("first", _CLOCK), ("last", _CLOCK)]
+    + [("set_ns", "<i8"), ("begun", "<u8"), ("ended", "<u8")]
     + [("host", "S64"), ("library", "S192"), ("cart", _CART, _MAX_CARTS), ("window", _WINDOW, _MAX_WINDOWS)]
     + [("call", SITE, MAX_CALLS)]
 )
@@ -368,6 +370,13 @@ def _tell_ends(parts: Sequence[_Part], ranks: int, notes: list[str]) -> None:
         if which:
             notes.append(f"rank{'s' * (len(which) > 1)} {ranges(which)} {words}")
 
+    for host in dict.fromkeys(part.host for part in parts):
+        set_ns = max((int(part.page["set_ns"]) for part in parts if part.host == host), key=abs)
+        if abs(set_ns) >= _SET_NS:
+            notes.append(
+                f"the time of day of {host} was set by {set_ns * 1e-9:+.3g} s while the program ran: the record's times are "
+                "right, but what the program timed itself may be wrong"
+            )
     tell(sorted(set(range(ranks)) - {part.rank for part in parts}), "left no record")
     for state, words in ((_RUNNING, "ended without Finalize; counts up to the last call"), (_ABORTED, "called MPI_Abort")):
         tell([part.rank for part in parts if part.page["state"] == state], words)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,21 @@ def test_ends_before_finalize(
     assert {(pair["messages"], pair["bytes"]) for pair in pairs(record)} == {(16, 409), (1, 16)}
     assert any(note in line for line in record.header["notes"])
     assert not record.header["complete"]
+
+
+@pytest.mark.parametrize("set_s", [-2, 86400])
+def test_setting_the_time_of_day_changes_no_time(
+    build: Build, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, set_s: int
+) -> None:
+    """As NTP does it: -2 s made 6.3 s of 8.3 s, and a day 257,437 s."""
+    monkeypatch.setenv("CLOCK_SET_S", str(set_s))
+    program = build("pip", "known_answer.c", str(Path(__file__).with_name("set_clock.c")), "-rdynamic")
+    begun_s = time.monotonic()
+    observe([*start("pip", 2), str(program)], tmp_path / "app.comm")
+    record = read_record(tmp_path / "app.comm")
+    assert 0 < record.header["seconds"] < time.monotonic() - begun_s
+    assert record.call_ns.min() >= 0 and record.call_ns.sum(axis=1).max() * 1e-9 <= record.header["seconds"]
+    assert any(f"was set by {set_s:+.3g} s while" in note for note in record.header["notes"]), record.header["notes"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
