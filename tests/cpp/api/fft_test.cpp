@@ -218,7 +218,7 @@ TEST(ApiFft, KeepsWhatTrialsFound) {
   // Neither is what another could have written there.
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank() == 0 && has_choice) {
-    struct stat about {};
+    struct stat about{};
     const std::string path = std::string(folder) + "/choices";
     EXPECT_EQ(stat(path.c_str(), &about), 0);
     EXPECT_EQ(about.st_mode & 0777, 0600U);
