@@ -48,7 +48,7 @@ CALL(S, Testany, 5, wait_any, 0, 1, "")
 CALL(S, Testall, 4, wait_all, 0, 1, "")
 CALL(S, Testsome, 5, wait_some, 0, 0, "")
 CALL(S, Request_free, 1, request_free, 0, 0, "")
-CALL(S, Cancel, 1, plain, 0, 0, "")
+CALL(S, Cancel, 1, cancel, 0, 0, "")
 
 // Collectives; extra: where the communicator and the root stand (0: none), and how the bytes are told.
 #define COLLECTIVE(form, comm, root) (FORM_##form | (comm) << 8 | (root) << 16)

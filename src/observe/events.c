@@ -181,6 +181,13 @@ word matched_comm(word message) {
 
 // Waits and tests.
 
+static int was_cancelled(const void* status) {
+  static int (*test)(const void*, int32_t*);
+  if (!test) *(void**)&test = mpi_symbol("PMPI_Test_cancelled");
+  int32_t flag = 0;
+  return test && test(status, &flag) == 0 && flag;
+}
+
 static void complete(const struct site* site, const struct span* span, word handle, const void* status) {
   if (handle == mpi.null_request) return;
   struct request* request = request_find(handle);
@@ -190,11 +197,13 @@ static void complete(const struct site* site, const struct span* span, word hand
   }
   if (request->persistent && !request->active) return;
   struct message message = {request->peer, request->tag, request->number, request->bytes};
-  if ((request->kind == OF_RECEIVE || request->kind == OF_BOTH) && comm_known(request->comm)) {
+  if (request->cancelled && was_cancelled(status)) {
+    message = (struct message){-1, -1, NO_COMM, 0};
+  } else if ((request->kind == OF_RECEIVE || request->kind == OF_BOTH) && comm_known(request->comm)) {
     message = received(request->comm, status);
   }
   uint32_t serial = request->serial;
-  request->active = 0;
+  request->active = request->cancelled = 0;
   if (!request->persistent) request_remove(request);
   event(site, span, 4, message, serial);
 }

@@ -219,6 +219,12 @@ HANDLER request_free(const struct site s, word* a) {
   return plain(s, a);
 }
 
+HANDLER cancel(const struct site s, word* a) {
+  struct request* request = recording ? request_find(handle_at(a[0], 0)) : 0;
+  if (request) request->cancelled = 1;
+  return plain(s, a);
+}
+
 HANDLER collective(const struct site s, word* a) {
   struct collected what = collected(&s, a);
   count_collected(&s, a, &what);

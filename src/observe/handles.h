@@ -99,7 +99,7 @@ struct request {
   uint32_t serial;
   int32_t peer, tag;
   uint16_t number;  // of the communicator
-  uint8_t kind, call, persistent, active, used;
+  uint8_t kind, call, persistent, active, used, cancelled;
 };
 
 // Several may have one handle: libraries share one among requests that were complete at once.

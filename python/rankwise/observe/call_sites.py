@@ -27,6 +27,11 @@ SITE = np.dtype(
     + [("call", "<u2"), ("module", "<u2"), ("number", "<u2"), ("is_binding", "<u2")]
 )
 MODULE = np.dtype([("build_id_bytes", "<u4"), ("build_id", "V20"), ("path", "S232")])
+# Lines of an ELF file's tables of sections and of symbols.
+_SECTION = np.dtype(
+    {"names": ["type", "offset", "size"], "formats": ["<u4", "<u8", "<u8"], "offsets": [4, 24, 32], "itemsize": 64}
+)
+_SYMBOL = np.dtype([("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")])
 _SYMBOLIZERS = (
     ("llvm-symbolizer", "--addresses", "--output-style=GNU", "--obj={}"),
     ("addr2line", "-a", "-f", "-i", "-C", "-e", "{}"),
@@ -173,8 +178,25 @@ def _resolved(module: Mapping[str, Any], addresses: Sequence[int], limit_s: floa
     # For little to read the one that starts first is the quicker one.
     for program, *options in _SYMBOLIZERS[:: -1 if path.stat().st_size < _LITTLE_BYTES else 1]:
         if found := shutil.which(program):
-            return _frames(_output([found, *(option.format(path) for option in options)], addresses, limit_s))
+            frames = _frames(_output([found, *(option.format(path) for option in options)], addresses, limit_s))
+            # Without debug information a name is that of the symbol before, which may end before the address.
+            guessed = [address for address, frame in frames.items() if frame["file"] is None]
+            return frames if not guessed else {at: frames[at] for at in frames.keys() - _outside_functions(path, guessed)}
     return {}
+
+
+def _outside_functions(path: Path, addresses: Sequence[int]) -> set[int]:
+    """Return those of the addresses that no symbol of an ELF file of 64 bits covers."""
+    content = np.memmap(path, np.uint8, "r")
+    at, count = (int(content[a:b].view(kind)[0]) for a, b, kind in ((40, 48, "<u8"), (60, 62, "<u2")))
+    inside = np.zeros(len(addresses), bool)
+    for section in content[at : at + 64 * count].view(_SECTION):
+        if section["type"] in (2, 11):  # SHT_SYMTAB, SHT_DYNSYM
+            symbols = content[section["offset"] : section["offset"] + section["size"]].view(_SYMBOL)
+            symbols = symbols[(symbols["info"] & 15 == 2) & (symbols["section"] > 0)]  # functions that are defined here
+            for i, address in enumerate(addresses):
+                inside[i] |= bool(((symbols["value"] <= address) & (address - symbols["value"] < symbols["size"])).any())
+    return {address for address, known in zip(addresses, inside, strict=True) if not known}
 
 
 def _output(command: Sequence[str], addresses: Sequence[int], limit_s: float) -> list[str]:

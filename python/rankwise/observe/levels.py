@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.observe.epochs import FENCES, exposures
 from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION, SEND
 
@@ -55,6 +56,14 @@ def levels_of(events: Mapping[int, Array]) -> Levels:
 def _replayed(events: Mapping[int, Array]) -> list[tuple[int, int, int]]:
     """Return source, destination and level of all messages, ranks going on in turn as far as what they wait for was sent."""
     actions = {rank: actions_of(rank, of_rank) for rank, of_rank in events.items()}
+    for number, ((rank, end), accesses) in enumerate(exposures(events)):
+        for origin, place in accesses.items():
+            if place >= 0:
+                key: tuple[int, ...] = (origin, rank, FENCES, -number)
+                actions[rank].append((end, False, key, 0))
+                actions[origin].append((place, True, key, 0))
+    for of_rank in actions.values():
+        of_rank.sort(key=lambda one: one[0])
     at, height = dict.fromkeys(actions, 0), dict.fromkeys(actions, 0)
     sent: dict[tuple[int, ...], list[int]] = defaultdict(list)  # levels, by key
     waiting: dict[tuple[int, ...], int] = {}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError
+from rankwise.observe.epochs import exposures
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND
 
 Array = NDArray[Any]
@@ -38,7 +39,8 @@ def actual_receives(events: Array) -> tuple[Array, Array, Array]:
 
 
 class Needs:
-    """What must lie before a cut if an event does: a send's receive and a receive's send, a collective call of the next member.
+    """What must lie before a cut if an event does: a send's receive and a receive's send, a collective call of the next member,
+    of an exposure its first accesses and of these its end.
 
     Events that need another one are numbered through all ranks; ``_partner`` is the number of that (-1: it is not in the
     record), ``_owner`` its rank's column. Every event is looked at once, whatever the number of cuts.
@@ -61,6 +63,12 @@ class Needs:
                 side.append(np.stack([first[column] + at, pair_number, of_rank["comm"][at], tags[known]]))
         self._meet(partner, *(np.concatenate(side, axis=1) for side in sides))
         self._gather(partner, first)
+        for (rank, end), accesses in exposures(events):
+            places = {rank: end} | accesses
+            ring = [int(first[self._ranks.index(one)]) + place if place >= 0 else -1 for one, place in places.items()]
+            for one, other in zip(ring, ring[1:] + ring[:1], strict=True):
+                if one >= 0:
+                    partner[one] = other if min(ring) >= 0 else -1
         self._at = np.flatnonzero(partner != -2)
         number = np.full(first[-1] + 1, -1, np.int32)
         number[self._at] = np.arange(len(self._at))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.observe.epochs import GET, PUT
 from rankwise.observe.needs import MOST_SECONDS, Needs, idle_before
-from rankwise.observe.record import COLLECTIVE, COMPLETION, TIME_ONLY
+from rankwise.observe.record import BLOCKING_SEND, COLLECTIVE, COMPLETION, SEND, TIME_ONLY
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_count, format_share, format_time
 
@@ -28,6 +29,9 @@ _MOST_SHIFTS = 16  # places where the step may begin
 _FIRST_CUTS = 24  # tell whether a place can be the beginning
 _LEAST_COVER = 0.3  # below it nothing repeats
 _MOST_DISTANCES = 6  # of each number of calls in a row
+_MOST_MARKS, _LEAST_MARKS = 24, 4  # collectives that may end steps; how often at least
+_LEAST_ENDS = 2 / 3  # of them with messages before
+_LITTLE, _ALIKE = 0.05, 0.5  # of the mean bytes of a step; of the bytes of a step and the next, for both to be steps
 _LEAST_SHARE = 0.2  # of calls that are like those before, for a period to be looked at
 _MOST_STAGES = 12  # of a step that call alike
 
@@ -37,7 +41,7 @@ class Levels:
     """The periods in a rank's events: ``inner`` (of the kinds of calls alone), ``step``, ``super_step``; 0 where there is none.
 
     ``cover``: the share of calls that lie in repeated steps. ``part``: the period of the step's stages, where these call alike;
-    else the step.
+    else the step; 0 where steps do not call alike, but each ends with the same collective.
     """
 
     inner: int
@@ -395,8 +399,10 @@ class Steps(Record):
         mean_s, median_s = float(np.mean(self.durations_s)), float(np.median(self.durations_s))
         mean = f", mean {format_time(mean_s)}" if mean_s >= 2 * median_s else ""
         span = f", range {low} to {high}" if low != high else ""
+        about = "" if self.levels.part else "about "
         words = [
-            f"{first.calls} MPI calls a rank, median {middle}{mean}{span} ({count}), {format_share(first.share)} of {self.of}"
+            f"{about}{first.calls} MPI calls a rank, median {middle}{mean}{span} ({count}), "
+            f"{format_share(first.share)} of {self.of}"
         ]
         told = [one for one in others[:_MOST_KINDS] if one.share >= _TOLD]
         words += [
@@ -425,6 +431,8 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None) -> Ste
     span_s = span_s or (0.0, last_s)
     of = "the run" if span_s[0] <= 0 and span_s[1] >= last_s else f"{format_time(span_s[1] - span_s[0])}"
     for levels, at, cuts in _divided(events, span_s) if events else ():
+        if best is not None and not levels.part:
+            break
         began_ns = np.stack([begun_ns(events[rank], cuts[:, i]) for i, rank in enumerate(sorted(events))], axis=1).max(axis=1)
         # From the last rank's beginning: ranks take turns at being late, the longest of their steps are together longer than
         # the run.
@@ -470,20 +478,64 @@ def _divided(events: Mapping[int, Array], span_s: Span) -> Iterator[tuple[Levels
     # Ranks that never hear of the first one, not even by others, are cut as many of their own steps before the end.
     beside = [needs.cuts(lead, _usual_places(Calls.of(events[lead]), idle_before(events[lead])), until_s) for lead in others]
     calls, idle = Calls.of(events[first], span_s), idle_before(events[first])
+
+    def cut(places: Array) -> tuple[Array, Array]:
+        """Return the cuts at places among the first rank's events, as far as all ranks go on in between, and these places."""
+        found = [needs.cuts(first, places, until_s), *beside]
+        count = min(map(len, found))
+        cuts = np.sum([of_set[len(of_set) - count :] for of_set in found], axis=0)
+        going_on = _going_on(cuts)
+        kept = going_on if len(going_on) >= max(3, _LEAST_PROGRESS * count - 1) else going_on[:0]
+        return places[len(found[0]) - count : len(found[0])][kept], cuts[kept]
+
     for levels in islice(calls.levels(), _MOST_PERIODS):
         stretches = calls.stretches(levels)
         for shift in calls.shifts(levels, stretches, idle)[:_MOST_SHIFTS] if stretches else ():
-            places = calls.places(levels, stretches, shift)
-            for some in (places[:_FIRST_CUTS], places):  # the first ones tell soon that it cannot be
-                found = [needs.cuts(first, calls.index[some], until_s), *beside]
-                count = min(map(len, found))
-                cuts = np.sum([of_set[len(of_set) - count :] for of_set in found], axis=0)
-                going_on = _going_on(cuts)
-                if len(going_on) < max(3, _LEAST_PROGRESS * count - 1):
+            places = calls.index[calls.places(levels, stretches, shift)]
+            if len(cut(places[:_FIRST_CUTS])[0]):  # the first ones tell soon that it cannot be
+                at, cuts = cut(places)
+                if len(at):
+                    yield levels, np.searchsorted(calls.index, at), cuts
                     break
-            else:
-                yield levels, some[len(found[0]) - count : len(found[0])][going_on], cuts[going_on]
-                break
+    yield from _marked(events, calls.index[calls.kinds // 256 == COLLECTIVE], first, cut)
+
+
+def _marked(
+    events: Mapping[int, Array], at: Array, first: int, cut: Callable[[Array], tuple[Array, Array]]
+) -> Iterator[tuple[Levels, Array, Array]]:
+    """Yield the way to cut by a collective that ends each step of a program whose messages come in no order (particles, polls).
+
+    ``at``: where the first rank's collectives lie. Those alike in call, communicator, root and bytes are a mark. Of the marks
+    that cover most of the time, calls and bytes, those are taken between which about as much is sent each time, and of these
+    the one with the most steps. Where next to nothing is sent between two, it is a part of the following step.
+    """
+    columns = np.stack([events[first][at][name].astype(np.int64) for name in ("call", "comm", "peer", "bytes")], axis=1)
+    number, counts = np.unique(columns, axis=0, return_inverse=True, return_counts=True)[1:]
+    moved = [
+        np.append(0.0, np.cumsum(of_rank["bytes"] * np.isin(of_rank["kind"], (SEND, BLOCKING_SEND, PUT, GET))))
+        for _, of_rank in sorted(events.items())
+    ]
+    found: list[tuple[float, int, Array]] = []  # cover, calls of a step, cuts
+    for mark in np.argsort(-counts, kind="stable")[:_MOST_MARKS].tolist():
+        cuts = cut(at[number.reshape(-1) == mark] + 1)[1] if counts[mark] > _LEAST_MARKS else at[:0]
+        if not len(cuts):
+            continue
+        sent = np.sum([of_rank[cuts[:, column]] for column, of_rank in enumerate(moved)], axis=0)
+        ends = np.append(True, np.diff(sent) > _LITTLE * np.diff(sent).mean())
+        if ends.mean() < _LEAST_ENDS:
+            continue
+        cuts, volume = cuts[ends], np.diff(sent[ends])
+        alike = np.minimum(volume[1:], volume[:-1]).sum() / max(1.0, np.maximum(volume[1:], volume[:-1]).sum())
+        if len(volume) >= _LEAST_MARKS - 1 and alike >= _ALIKE:
+            own = cuts[:, sorted(events).index(first)]
+            lasted = np.diff(begun_ns(events[first], own[[0, -1]]))[0] / float(events[first]["end_ns"].max())
+            shares = (lasted, (own[-1] - own[0]) / len(events[first]), volume.sum() / sum(of_rank[-1] for of_rank in moved))
+            cover, calls = float(np.mean(shares)), int(np.median(np.diff(own)))
+            found.append((cover, calls, cuts))
+    most = max((cover for cover, _, _ in found), default=0.0)
+    if most >= _LEAST_COVER:
+        cover, calls, cuts = max((one for one in found if one[0] >= 0.75 * most), key=lambda one: len(one[2]))
+        yield Levels(0, calls, 0, cover, 0), calls * np.arange(len(cuts)), cuts
 
 
 def _usual_places(calls: Calls, idle: Array) -> Array:

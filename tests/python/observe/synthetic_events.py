@@ -154,3 +154,20 @@ def ring(ranks: int, steps: int, compute_ns: Any, size: int = 1000, reduce_every
                 ops.append(("allreduce", 8))
         programs.append(ops)
     return programs
+
+
+def wavefront(ranks: int, steps: int, rows: int) -> list[list[Op]]:
+    """Return a pipeline row after row, each with a tag of its own, and a message back to the beginning."""
+    programs: list[list[Op]] = []
+    for rank in range(ranks):
+        ops: list[Op] = []
+        for _ in range(steps):
+            for row in range(rows):
+                ops += (
+                    [("recv", rank - 1, row)] * (rank > 0)
+                    + [("compute", 900)]
+                    + [("send", rank + 1, row, 8)] * (rank < ranks - 1)
+                )
+            ops += [("send", 0, rows, 8)] * (rank == ranks - 1) + [("recv", ranks - 1, rows)] * (rank == 0)
+        programs.append(ops)
+    return programs

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rankwise.observe.needs import TooLongError, actual_receives
 from rankwise.observe.record import BLOCKING_SEND, COMPLETION
 from rankwise.observe.steps import Steps, common_steps, levels_of
-from synthetic_events import Op, ring, simulate
+from synthetic_events import Op, ring, simulate, wavefront
 
 
 def staged(ranks: int, steps: int, neighbours: int, every: int) -> list[list[Op]]:
@@ -214,23 +214,6 @@ def test_tags_that_count_the_steps_do_not_hide_them() -> None:
     events = simulate(programs)
     steps = common_steps(events)
     assert steps is not None and {level.step for level in map(levels_of, events.values())} == {5}
-
-
-def wavefront(ranks: int, steps: int, rows: int) -> list[list[Op]]:
-    """Return a pipeline row after row, each with a tag of its own, and a message back to the beginning."""
-    programs: list[list[Op]] = []
-    for rank in range(ranks):
-        ops: list[Op] = []
-        for _ in range(steps):
-            for row in range(rows):
-                ops += (
-                    [("recv", rank - 1, row)] * (rank > 0)
-                    + [("compute", 900)]
-                    + [("send", rank + 1, row, 8)] * (rank < ranks - 1)
-                )
-            ops += [("send", 0, rows, 8)] * (rank == ranks - 1) + [("recv", ranks - 1, rows)] * (rank == 0)
-        programs.append(ops)
-    return programs
 
 
 def test_a_wavefront_is_cut_in_one_pass() -> None:
