@@ -246,16 +246,16 @@ std::string knowledge_file(const std::string& name) {
 }
 
 std::string read_file(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   struct stat status{};
   std::string text;
   if (file < 0) return text;
   // Ours, and nobody else may write to it.
   if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 022) == 0) {
     text.resize(static_cast<std::size_t>(status.st_size));
-    if (read(file, text.data(), text.size()) != status.st_size) text.clear();
+    if (::read(file, text.data(), text.size()) != status.st_size) text.clear();
   }
-  close(file);
+  ::close(file);
   return text;
 }
 
@@ -268,8 +268,8 @@ bool replace_file(const std::string& path, const std::string& text) {
   std::string next = path + ".XXXXXX";
   const int file = mkostemp(next.data(), O_CLOEXEC);  // a new one, which nobody else reads
   if (file < 0) return false;
-  const bool whole = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if ((close(file) == 0) && whole && std::rename(next.c_str(), path.c_str()) == 0) return true;
+  const bool whole = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (::close(file) == 0 && whole && std::rename(next.c_str(), path.c_str()) == 0) return true;
   unlink(next.c_str());
   return false;
 }
