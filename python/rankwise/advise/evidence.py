@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rankwise.mapping.traffic import Traffic, traffic_of
 from rankwise.observe.by_rank import Balance, RankTime, balance_of, rank_times
 from rankwise.observe.collective_times import CollectiveTime, collective_times
+from rankwise.observe.collectives import Selected
 from rankwise.observe.efficiency import Efficiencies, efficiencies
 from rankwise.observe.epochs import accesses, one_sided_untold
 from rankwise.observe.needs import TooLongError
@@ -88,6 +89,13 @@ class Evidence:
         if self.steps is None or self.waits is None:
             return None
         return collective_times(self.record, self.steps, self.events, self.waits)
+
+    @property
+    def collective_algorithms(self) -> list[Selected] | None:
+        """What the library, or each that it may be, selects for the collectives of a step; None where no step was found."""
+        if self.schedule is None:
+            return None
+        return list(dict.fromkeys(one for step in (self.schedule, *self.schedule.others) for one in step.selected))
 
     @cached_property
     def events(self) -> Mapping[int, Array]:

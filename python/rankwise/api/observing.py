@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence, Shares
     from rankwise.observe.by_rank import RankTime
     from rankwise.observe.collective_times import CollectiveTime
+    from rankwise.observe.collectives import Selected
     from rankwise.observe.record import Record
 
 
@@ -87,6 +88,10 @@ class Observation(Result):
         "time in collective calls of a step, the longest first; null: no step was found",
         "list[rankwise.observe.collective_times.CollectiveTime] | None", lambda of: of.evidence.collectives,
     )  # fmt: skip
+    collective_algorithms = computed(
+        "by which algorithms collectives of a step are carried out, as the library's rules select; null: no step was found",
+        "list[rankwise.observe.collectives.Selected] | None", lambda of: of.evidence.collective_algorithms,
+    )  # fmt: skip
     communicators = computed(
         "communicators that the program used", "list[rankwise.observe.summary.Communicator] | None",
         lambda of: of.header.get("communicators"),
@@ -122,6 +127,10 @@ class Observation(Result):
     def collective_blocks(self) -> Iterator[Block]:
         """Yield a table of the collective calls in place of the whole, those that take longest first."""
         yield from _collective_blocks(self.evidence, self.path)
+
+    def algorithm_blocks(self) -> Iterator[Block]:
+        """Yield a table of the algorithms of collectives in place of the whole."""
+        yield from _algorithm_blocks(self.evidence, self.path)
 
     @property
     def conclusion(self) -> str:
@@ -302,6 +311,35 @@ def _collective_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
         )
     yield from labelled("note", evidence.notes)
     yield Next([(f"rankwise advise {file}", "what to change")])
+
+
+_OF_ALGORITHMS: Sequence[Column[Selected]] = (
+    Column("call", "call"), Column("ranks", "ranks"), Column("nodes", "nodes"), Column("size", "bytes", format_size),
+    Column("calls", "calls", format_number), Column("library", "library"), Column("algorithm", "algorithm"),
+    Column("predicted by", lambda row: row.schedule if row.exact else f"{row.schedule} (of the same kind)"),
+)  # fmt: skip
+
+
+def _algorithm_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
+    """Yield by which algorithms the library carries out the collectives of a step, and by which of its rules."""
+    rows = evidence.collective_algorithms
+    if rows:
+        names = list(dict.fromkeys(row.algorithm for row in rows))
+        more = f" and {len(names) - 3} others" if len(names) > 3 else ""
+        yield Sentence(f"{rows[0].library} carries out the collectives of a step by {', '.join(names[:3])}{more}.", mark=YES)
+    else:
+        none = (
+            "No collective whose rule is known is called in a step."
+            if evidence.steps
+            else "Unknown: no step repeats on all ranks."
+        )
+        yield Sentence(none, mark=YES if evidence.steps else UNCLEAR)
+    yield _record_line(evidence.record, file)
+    if rows:
+        yield Table(_OF_ALGORITHMS, rows)
+        yield Listing([(f"{row.call} {format_size(row.bytes)}", f"{row.algorithm} ({row.why})") for row in rows])
+    yield from labelled("note", evidence.notes)
+    yield Next([("rankwise predict collective --help", "what the best algorithm would take")])
 
 
 def _ranks(evidence: Evidence) -> Iterator[tuple[str, str]]:

@@ -73,6 +73,7 @@ def show_record(
     collectives: Annotated[
         bool, typer.Option("--collectives", help="Show time and wait in collectives by call, size and call site.")
     ] = False,
+    which: Annotated[bool, typer.Option("--which", help="Show which algorithms the MPI selects for collectives.")] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.", callback=writable)] = None,
     since_s: Annotated[float, typer.Option("--from", help="Look at steps from here on: seconds since the beginning.")] = 0.0,
     until_s: Annotated[float | None, typer.Option("--to", help="Look at steps up to here. Default: the end.")] = None,
@@ -87,7 +88,8 @@ def show_record(
     if plot is not None:
         found.plot().save(plot)
         tell(f"picture: {plot}")
-    show(found, as_json, found.rank_blocks() if ranks else found.collective_blocks() if collectives else None)
+    views = ((ranks, found.rank_blocks), (collectives, found.collective_blocks), (which, found.algorithm_blocks))
+    show(found, as_json, next((view() for asked, view in views if asked), None))
 
 
 @verb(

@@ -15,6 +15,8 @@ from rankwise import _core
 from rankwise.collectives.selection import Call, Selection, libraries_of, select
 from rankwise.errors import InputError
 from rankwise.observe.record import Record
+from rankwise.records import Record as JsonRecord
+from rankwise.records import key, record
 from rankwise.units import format_size
 
 Array = NDArray[Any]
@@ -36,18 +38,38 @@ class Member:
     shape: int
 
 
+@record
+class Selected(JsonRecord):
+    """What a library selects for collective calls that are alike."""
+
+    call: str = key("name of the function of MPI")
+    ranks: int = key("size of the communicator")
+    nodes: int = key("nodes that its ranks are on")
+    bytes: int = key("bytes of the vector, or of one rank's block (to one other, alltoall; the mean where they differ)")
+    calls: int = key("how many in a step, each of all ranks together")
+    library: str = key("whose rules select")
+    algorithm: str = key("what the library calls the algorithm")
+    schedule: str = key("the schedule by which it is predicted")
+    exact: bool = key("whether that is the library's message for message; false: of the same kind")
+    why: str = key("the library's rule, in words")
+
+    @property
+    def words(self) -> str:
+        return f"{self.call} {format_size(self.bytes)} by {self.algorithm}"
+
+
 @dataclass(frozen=True, eq=False)
 class Carried:
     """A collective's messages: (round, from, to, bytes) of each, by round, ranks being the world's.
 
-    ``listed``: the same array for the same messages among the same number of ranks; ``selected``: by which algorithm.
+    ``listed``: the same array for the same messages among the same number of ranks.
     """
 
     messages: Array
     rounds: int
     notes: tuple[str, ...] = ()
     listed: Array | None = None
-    selected: str = ""
+    selected: Selected | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +128,16 @@ class Carrier:
             return _dissemination(ordered, name)
         if not selection.exact:
             notes.append(f"{name} by {selection.name}: predicted by {selection.algorithm}, which is of the same kind")
+        selection = replace(selection, exact=selection.exact and not self._is_inter(comm))
         ranks = np.array([one.rank for one in ordered], np.int64)
         mine = messages.copy()
         mine[:, 1:3] = ranks[messages[:, 1:3]]
         rounds = int(messages[-1, 0]) + 1 if len(messages) else 1
-        return Carried(mine, rounds, tuple(notes), messages, f"{name} {format_size(call.size_bytes)} by {selection.name}")
+        chosen = Selected(
+            name, call.ranks, call.nodes[0], call.size_bytes, 1, selection.library, selection.name,
+            " ".join(filter(None, (selection.algorithm, selection.between))), selection.exact, selection.why,
+        )  # fmt: skip
+        return Carried(mine, rounds, tuple(notes), messages, chosen)
 
     def _is_inter(self, comm: int) -> bool:
         known = self.header.get("communicators") or []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.files import write_whole
-from rankwise.observe.collectives import Carried, Carrier, Member
+from rankwise.observe.collectives import Carried, Carrier, Member, Selected
 from rankwise.observe.epochs import FENCES, GET, PUT, with_epochs
 from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY, Record
@@ -38,7 +38,7 @@ class PhasedStep:
     ``row_bytes``: of each message the bytes of the rows of memory that it is gathered from and put back to, 0 for none;
     ``mode``: the way of sending, all receives of a phase posted before; ``others``: what else the step may be, where the
     library that carries out its collectives is not known; ``relay``: the step with its ranks elsewhere, where algorithms of
-    collectives depend on who shares a node.
+    collectives depend on who shares a node; ``selected``: by which algorithms collectives are carried out.
     """
 
     phase: Array
@@ -52,6 +52,7 @@ class PhasedStep:
     mode: str = "isend"
     others: tuple[PhasedStep, ...] = ()
     relay: Callable[[tuple[int, ...]], PhasedStep] | None = None
+    selected: tuple[Selected, ...] = ()
 
     kept: ClassVar[bool] = False  # by the judge: it may be large, and is seldom asked for again
 
@@ -183,15 +184,19 @@ def _laid(cut: _Cut, carrier: Carrier) -> PhasedStep:
         last = max(last, begins[key] + one.rounds - 1)
         inside.update(range(begins[key], begins[key] + one.rounds))
         notes += one.notes
-    if selected := list(dict.fromkeys(one.selected for _, one in used if one.selected)):
-        more = f" and {len(selected) - _MOST_SHOWN} others" if len(selected) > _MOST_SHOWN else ""
-        notes.append(f"{carrier.library} selects: {', '.join(selected[:_MOST_SHOWN])}{more}")
+    selected = Counter(one.selected for _, one in used if one.selected is not None)
+    if words := list(dict.fromkeys(one.words for one in selected)):
+        more = f" and {len(words) - _MOST_SHOWN} others" if len(words) > _MOST_SHOWN else ""
+        notes.append(f"{carrier.library} selects: {', '.join(words[:_MOST_SHOWN])}{more}")
     joined = np.concatenate(rows)
     phase, source, dest, sizes = joined[np.lexsort(joined.T[::-1])].T
     compute_s = np.zeros((last + 1, cut.ranks))
     for (level, rank), seconds in compute.items():
         compute_s[level, rank] = seconds
-    step = PhasedStep(phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)), tuple(sorted(inside)))
+    step = PhasedStep(
+        phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)), tuple(sorted(inside)),
+        selected=tuple(replace(one, calls=count) for one, count in selected.items()),
+    )  # fmt: skip
     if not used or not carrier.library:
         return step
 

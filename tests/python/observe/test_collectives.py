@@ -35,6 +35,11 @@ def carried(library: str, call: str, sizes: Sequence[int], nodes: Sequence[int] 
     return carrier.carried(0, [Member(rank, 0, size, root, next(shape)) for rank, size in enumerate(sizes)])
 
 
+def by(one: Carried) -> str:
+    assert one.selected is not None
+    return one.selected.words
+
+
 def rows(one: Carried) -> list[list[int]]:
     return sorted(one.messages.tolist())
 
@@ -47,7 +52,7 @@ def test_an_all_to_all_is_the_blocks_of_each_pair() -> None:
     """Its bytes are those to all peers together, the own block included: 4 blocks of 25."""
     one = carried("mpich-5.0", "MPI_Alltoall", [100] * 4)
     assert rows(one) == sorted([0, a, b, 25] for a in range(4) for b in range(4) if a != b)
-    assert "by scattered" in one.selected and one.rounds == 1
+    assert "by scattered" in by(one) and one.rounds == 1
 
 
 def test_blocks_that_differ_and_empty_ones() -> None:
@@ -81,7 +86,7 @@ def test_members_are_in_the_order_of_the_communicator() -> None:
 )
 def test_what_a_rule_asks_for_beside_the_bytes(call: str, of: list[dict[str, Any]], selected: str) -> None:
     one = carried("openmpi-4.1", call, [1 << 20] * 5, root=0, shapes=of)
-    assert one.selected.endswith(f"by {selected}"), one.selected
+    assert by(one).endswith(f"by {selected}"), by(one)
     assert any("does not commute" in note for note in one.notes) is not of[0]["commutative"]
     assert any("blocking" in note for note in one.notes) is (call in ("MPI_Iallreduce", "MPI_Allreduce_init"))
 
@@ -90,7 +95,7 @@ def test_elements_decide_a_fall_back() -> None:
     """Open MPI's Rabenseifner is linear where there are fewer elements than a power of two of ranks."""
     size, ranks = 1 << 20, 16
     few, many = (carried("openmpi-4.1", "MPI_Allreduce", [size] * ranks, shapes=reduces(each)) for each in (size // 8, 4))
-    assert few.selected == many.selected == "MPI_Allreduce 1 MiB by 6 rabenseifner"
+    assert by(few) == by(many) == "MPI_Allreduce 1 MiB by 6 rabenseifner"
     assert max(Counter(dest for _, _, dest, _ in few.messages.tolist()).values()) == ranks - 1
     assert max(Counter(dest for _, _, dest, _ in many.messages.tolist()).values()) < ranks - 1
 
@@ -108,7 +113,7 @@ def record_of(size: int, ranks: int, mpi: str, **header: Any) -> Record:
         programs.append([*ring, ("allreduce", size), ("compute", 5000)] * 12)
     events, nodes = simulate(programs), range(ranks)
     none = np.zeros(0, "<u8")
-    known = {"mpi": mpi, "calls": [f"MPI_Call{i}" for i in range(7)] + ["MPI_Allreduce"], "windows": [
+    known = {"mpi": mpi, "seconds": 1.0, "calls": [f"MPI_Call{i}" for i in range(7)] + ["MPI_Allreduce"], "windows": [
         {"rank": rank, "first_call": 0, "first_event": 0, "events": len(of_rank)} for rank, of_rank in events.items()
     ]}  # fmt: skip
     return Record(
@@ -158,6 +163,17 @@ def test_an_inter_communicator_is_predicted_as_an_interval() -> None:
     known = [{"size": 2, "ranks": None, "inter": True}]
     step = observed_step(record_of(64, 8, "MPICH Version: 4.3.0", communicators=known))
     assert len(step.others) == 1 and any("inter-communicator" in note for note in step.notes)
+
+
+def test_which_algorithm_is_behind_a_collective(rankwise: Callable[..., Any], tmp_path: Path) -> None:
+    write_record(tmp_path / "app.comm", record_of(1 << 20, 8, "Open MPI v4.1.4, package: Debian OpenMPI"))
+    shown = rankwise("observe", "show", "app.comm", "--which").out
+    assert "openmpi-4.1 carries out the collectives of a step by 6 rabenseifner." in shown
+    assert "6 rabenseifner (tuned: ranks >= 8, ranks < 16" in " ".join(shown.split())
+    listed = rankwise("observe", "show", "app.comm", "--json").json["collective_algorithms"]
+    assert [(one["call"], one["ranks"], one["nodes"], one["calls"], one["schedule"]) for one in listed] == [
+        ("MPI_Allreduce", 8, 8, 1, "rabenseifner")
+    ]
 
 
 @pytest.mark.parametrize("kind", ["pip", pytest.param("openmpi", marks=pytest.mark.system_mpi)])
