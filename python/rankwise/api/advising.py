@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +23,11 @@ from rankwise.units import format_count, format_number, format_percent, format_s
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
     from rankwise.advise.findings import Advice, Finding
+    from rankwise.launch.command import Command
     from rankwise.machine.profile import Profile
     from rankwise.mapping import Mappings, MapResult
     from rankwise.trial.judgement import Judgement
-    from rankwise.trial.session import Trial
+    from rankwise.trial.session import Trial, Way
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,9 @@ class Trying(Options):
     placement: Path | None = option(
         None, "The new placement, in any format of 'rankwise map'; otherwise the best that 'map' finds."
     )
+    settings: Path | None = option(
+        None, "A folder that 'rankwise tune' wrote: the program runs with its settings and without, its ranks where they were."
+    )
     hosts: str | None = option(None, "Names of the nodes: n[001-050], or a file; otherwise those observed.")
     levels: str | None = option(None, LEVELS)
     topology: str | None = option(None, TOPOLOGY)
@@ -238,6 +243,7 @@ def _trial_blocks(trial: Trial, judgement: Judgement) -> Iterator[Block]:
     finds = (
         f"so many find {100 * found:.2g} % in nine of ten trials" if math.isfinite(found) else "so few find no gain for sure"
     )
+    yield from labelled("warning", [trial.ignored] if trial.ignored else [])
     yield Sentence(f"These pairs scatter by {100 * judgement.scatter:.2g} %: {finds}.")
     if judgement.verdict == "faster":
         yield Sentence(f"Keep it: {record['placements'][1]['command']}")
@@ -255,7 +261,7 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
     from rankwise.mapping import hardly_better
     from rankwise.mapping.reading import read_mapping
     from rankwise.mapping.traffic import BLOCKED, OBSERVED, Search, place_traffic
-    from rankwise.trial.session import Trial, Way
+    from rankwise.trial.session import Way
 
     if not 2 <= asked.pairs <= 1000:
         raise InputError(f"--pairs {asked.pairs} is out of range: give 2 to 1000")
@@ -266,6 +272,10 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
             f"{observed} has {traffic.ranks} ranks and the command starts {program.ranks}: observe it with as many"
         )
     sizes, names = nodes_asked(traffic, None, None, None, asked.hosts)
+    if asked.settings is not None:
+        if traffic.node_of_rank is None:
+            raise InputError(f"{observed} does not say where its ranks ran: observe the program again")
+        return _try_settings(observed, asked, program, tuple(names[node] for node in traffic.node_of_rank.tolist()))
     given = None if asked.placement is None else read_mapping(asked.placement, sizes, "--placement", names)
     known = None if asked.profile is None else open_profile(asked.profile)
     on = None if known is None else Model(known)
@@ -283,9 +293,38 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
         assert result.node_of_cell is not None
         return Way(result.algorithm, tuple(names[node] for node in result.node_of_cell), result.j_sum)
 
-    path = asked.output or observed.with_suffix(".trial.jsonl")
+    return _tried(observed, asked, program, (way(now), way(new)))
+
+
+def _try_settings(observed: Path, asked: Trying, program: Command, hosts: tuple[str, ...]) -> Tried:
+    """Run a program without settings and with them, by turns. Raises InputError."""
+    from rankwise.collectives.settings import Settings
+    from rankwise.machine.hosts import distinct
+    from rankwise.observe.record import read_record
+    from rankwise.trial.session import Way
+
+    assert asked.settings is not None
+    if asked.placement is not None:
+        raise InputError("--settings and --placement are two changes: try one after the other")
+    settings = Settings.read(asked.settings)
+    variables = settings.environment(asked.settings)
+    if there := [name for name in variables if name in os.environ]:
+        raise InputError(f"{there[0]} is set already, and the program is to run without it, too: unset it first")
+    says = str(read_record(observed).header.get("mpi", ""))
+    stale = [*settings.stale(says, len(hosts), len(distinct(hosts))),
+             *(f"{name} was changed since" for name in settings.changed(asked.settings))]  # fmt: skip
+    if stale:
+        tell(f"warning: the settings in {asked.settings} are stale: {'; '.join(stale)}; write them again with 'rankwise tune'")
+    return _tried(observed, asked, program, (Way("default", hosts), Way("tuned", hosts, None, variables)), stale)
+
+
+def _tried(observed: Path, asked: Trying, program: Command, ways: tuple[Way, Way], stale: Sequence[str] = ()) -> Tried:
+    """Run two ways by turns until it is known which is faster."""
+    from rankwise.trial.session import Trial
+
+    path = asked.output or observed.with_suffix(".tuned.trial.jsonl" if ways[1].variables else ".trial.jsonl")
     with meter("pairs", asked.pairs) as bar:
-        trial = Trial(program, (way(now), way(new)), path, asked.pairs, asked.seed, bar)
+        trial = Trial(program, ways, path, asked.pairs, asked.seed, bar, stale=stale)
         trial.resume()
         if program.placing:
             placed = " ".join(program.launcher.placed(trial.ways[1].hosts))

@@ -68,8 +68,10 @@ class Set(Record):
 
     @property
     def sizes(self) -> str:
-        first, last = format_size(self.bytes), format_size(self.last_bytes)
-        return first if self.bytes == self.last_bytes else f"{first} to {last}"
+        if self.bytes == self.last_bytes:
+            return format_size(self.bytes)
+        whole = self.last_bytes & (self.last_bytes + 1) == 0  # to the end of an octave
+        return f"{format_size(self.bytes)} to {'< ' * whole}{format_size(self.last_bytes + whole)}"
 
 
 @record

@@ -14,6 +14,7 @@ from rankwise.cli.base import Json, app, group, print_json, tell, verb
 from rankwise.cli.usage import words_of_usage
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, InputError
+from rankwise.launch.command import LAUNCHERS
 from rankwise.slurm.script import FOLDER, Job, Work, job_script
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ slurm_verbs = group(
     rankwise slurm wait""",
 )
 
-_IN_JOBS = ("measure", "run", "validate", "quick", "doctor", "simulate", "reproduce")
+_IN_JOBS = ("measure", "run", "validate", "quick", "doctor", "simulate", "reproduce", "observe", "try")
 
 Jobs = Annotated[
     list[str] | None, typer.Argument(metavar="[FOLDER|JOB]...", help=f"Folders of jobs, or their numbers. Default: {FOLDER}.")
@@ -157,6 +158,9 @@ def _show(states: list[JobState], jobs: Mapping[str, Path | None], as_json: bool
 
 def _work(words: list[str]) -> Work:
     """Check a verb and its options as the command line would, without running it. Raises InputError."""
+    begins = next((i for i, word in enumerate(words) if LAUNCHERS.fullmatch(Path(word).name)), 0)
+    if words[0] in ("observe", "try") and "--" not in words and begins:  # the command line has taken it for its own
+        words = [*words[:begins], "--", *words[begins:]]
     left = list(words)
     if left[0].startswith("-"):
         raise InputError(

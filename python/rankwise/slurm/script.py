@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.errors import InputError
+from rankwise.progress import tell
 from rankwise.questions import Options, option
 from rankwise.records import Record, key, record
 
@@ -187,6 +188,7 @@ class Job(Options):
     requeue: bool | None = option(None, "Whether Slurm may begin the job again when a node dies.", "--requeue/--no-requeue")
     module: list[str] | None = option(None, "Module to load first; may be repeated.")
     env: list[str] | None = option(None, "Variable to set; may be repeated.", metavar="NAME=VALUE")
+    tuned: Path | None = option(None, "Settings of the MPI library: a folder that 'rankwise tune' wrote.", "--settings")
     launcher: Literal["mpiexec", "srun"] = option(
         "mpiexec", "What starts the ranks: mpiexec, or srun (PMI-2, PMIx for Open MPI)."
     )
@@ -197,6 +199,8 @@ class Job(Options):
     def settings(self) -> Settings:
         """Return the settings of its script. Raises InputError."""
         environment: dict[str, str] = {} if self.launcher == "mpiexec" else {"RANKWISE_MPIEXEC": self.launcher}
+        if self.tuned is not None:
+            environment |= self._tuned(self.tuned)
         for text in self.env or ():
             variable, equals, value = text.partition("=")
             if not equals:
@@ -207,3 +211,13 @@ class Job(Options):
             self.account, self.qos, self.nodelist, self.exclusive, self.array, self.dependency, self.mail_user, self.mail_type,
             self.grace, self.requeue, tuple(self.module or ()), environment, tuple(self.sbatch or ()),
         )  # fmt: skip
+
+    def _tuned(self, folder: Path) -> dict[str, str]:
+        """Return the variables of a folder of settings; what they were not made for is told. Raises InputError."""
+        from rankwise.collectives.settings import Settings as Tuned
+
+        found = Tuned.read(folder)
+        tasks = self.tasks or (self.tasks_per_node * self.nodes if self.tasks_per_node else None)
+        for why in found.stale(ranks=tasks, nodes=self.nodes):
+            tell(f"warning: the settings in {folder} are stale: {why}; write them again with 'rankwise tune'")
+        return found.environment(folder)

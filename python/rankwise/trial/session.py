@@ -1,4 +1,4 @@
-"""Runs a program under two placements by turns, keeps each pair at once, and stops when it knows."""
+"""Runs a program in two ways (placements, settings) by turns, keeps each pair at once, and stops when it knows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 import random
 import shlex
 import statistics
+import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from rankwise.machine.hosts import distinct
 from rankwise.progress import SILENT, Meter, tell
 from rankwise.reading import reading
 from rankwise.records import Record, finite, key, record
+from rankwise.trial.ignored import monitoring, why_ignored
 from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, least_pairs, scatter_of
 
 _FOREVER_S = 1e6
@@ -29,11 +31,15 @@ _FIRST_WORD = 5  # pairs, after which the power is told
 
 @dataclass(frozen=True)
 class Way:
-    """One of the two placements: the host of each rank, and the bytes that the record promises between nodes."""
+    """One of the two placements: the host of each rank, and the bytes that the record promises between nodes.
+
+    ``variables``: of the environment, settings that it has beside.
+    """
 
     name: str
     hosts: tuple[str, ...]
     promised_bytes: int | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,13 @@ class LinkBytes(Record):
     """Bytes over the links of a placement."""
 
     placement: str = key("name of the placement")
-    promised: int = key("bytes between nodes by the record")
+    promised: int | None = key("bytes between nodes by the record; null: of settings nothing is promised")
     counted: int | None = key("bytes of a run that the NICs counted, the median; null: not known")
 
 
 @record
 class Placed(Record):
-    """A placement that was tried."""
+    """A placement that was tried, or one without settings and with them."""
 
     name: str = key("name of the placement")
     hosts: list[str] = key("host of each rank")
@@ -81,6 +87,10 @@ class TriedRecord(Record):
     more_pairs: int = key("further pairs that it takes to tell", optional=True)
     placements: list[Placed] = key("the placements that were tried", optional=True)
     samples: str = key("file of the samples", optional=True)
+    ignored: str | None = key(
+        "why the library ignores the settings that were tried; null: nothing speaks for that", optional=True
+    )
+    stale: list[str] = key("what the settings that were tried were made for that is not so here", optional=True)
 
 
 @dataclass
@@ -94,13 +104,14 @@ class Trial:
     seed: int = 1
     meter: Meter = SILENT
     pairs: list[Pair] = field(default_factory=list)
+    stale: Sequence[str] = ()  # what the settings were made for that is not so here
+    ignored: str | None = None  # why the settings of the second way do nothing
 
     @property
     def header(self) -> dict[str, Any]:
         return {
             "record": "trial", "seed": self.seed,
-            "ways": [{"name": way.name, "hosts": list(way.hosts), "command": shlex.join(self.command.on(way.hosts))}
-                for way in self.ways],
+            "ways": [{"name": way.name, "hosts": list(way.hosts), "command": self._words(way)} for way in self.ways],
         }  # fmt: skip
 
     def resume(self) -> None:
@@ -140,13 +151,38 @@ class Trial:
         for way in self.ways:
             self.meter.say(f"placing ranks as {way.name}")
             require_hosts_of_ranks(self.command, way.hosts)
-        for way in self.ways:  # what is slow only once
-            self.meter.say(f"a first run as {way.name}, which does not count")
-            self._run(way)
+        with tempfile.TemporaryDirectory(dir=self.path.absolute().parent, prefix=f".{self.path.name}.") as folder:
+            self._first_runs(Path(folder))
         while judgement is None or not judgement.done:
             self._pair()
             judgement = self._judged()
         return judgement
+
+    def _first_runs(self, folder: Path) -> None:
+        """Run each way once, which does not count: what is slow only once. Settings that do nothing are told."""
+        counted = []
+        for number, way in enumerate(self.ways):
+            self.meter.say(f"a first run as {way.name}, which does not count")
+            counted.append(folder / str(number))
+            seen = monitoring(self.command, counted[-1]) if self.ways[1].variables else {}
+            self._run(replace(way, variables={**way.variables, **seen}))
+        if variables := self.ways[1].variables:
+            self.ignored = why_ignored(self.command, variables, *counted)
+            if self.ignored is not None:
+                tell(f"warning: {self.ignored}")
+
+    def _words(self, way: Way) -> str:
+        """Return a way's whole command, with its variables, as a shell takes it."""
+        variables = [f"{name}={value}" for name, value in way.variables.items()]
+        return shlex.join([*(["env", *variables] if variables else []), *self._given(way).on(way.hosts)])
+
+    def _given(self, way: Way) -> Command:
+        """Return the command that takes a way's variables to all ranks; Open MPI's launcher takes none but its own."""
+        own = ("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_")
+        if self.command.launcher.family != "openmpi":
+            return self.command
+        more = [word for name in way.variables if not name.startswith(own) for word in ("-x", name)]
+        return replace(self.command, options=(*self.command.options, *more))
 
     @property
     def differences(self) -> list[float]:
@@ -201,7 +237,7 @@ class Trial:
     def _run(self, way: Way) -> float:
         """Run the program once and return the seconds until its launcher has ended. Raises RankwiseError when it fails."""
         begun_s = time.monotonic()
-        with Child(self.command.on(way.hosts)) as child:
+        with Child(self._given(way).on(way.hosts), way.variables) as child:
             for _ in child.lines(_FOREVER_S):
                 pass
             code = child.wait()
@@ -225,6 +261,8 @@ class Trial:
                 for i, given in enumerate(self.header["ways"])
             ],
             "samples": str(self.path),
+            "ignored": self.ignored,
+            "stale": list(self.stale),
         }
 
 

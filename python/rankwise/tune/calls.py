@@ -75,7 +75,7 @@ def of_record(record: Record, steps: Steps | None) -> tuple[list[Called], list[s
         entry[0] += line["calls"] / size
         entry[1] += per_step.pop((line["call"], number, int(line["bytes"])), 0.0) / size
     called = [Called(call, in_run, None if steps is None else in_step) for call, (in_run, in_step) in found.items()]
-    return called, [f"{words} ({format_count(round(count), 'call')} of a rank)" for words, count in left.items()]
+    return called, [f"{words} ({format_count(round(count), 'call')})" for words, count in left.items()]
 
 
 def _in_steps(record: Record, steps: Steps) -> dict[tuple[str, int, int], float]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from conftest import Result
+from rankwise.collectives.settings import Settings
+from rankwise.launch import Mpi
+from rankwise.observe.record import read_record, write_record
 
 INPUTS = Path(__file__).parents[1] / "frozen" / "inputs"
 Run = Callable[..., Result]
@@ -92,3 +97,80 @@ def test_mistakes_are_one_line(rankwise: Run, words: tuple[str, ...], says: str)
 def test_a_program_without_collectives_has_nothing_to_tune(rankwise: Run) -> None:
     found = rankwise("tune", INPUTS / "ring.comm")
     assert found.code == 0 and "Nothing to tune" in found.out
+
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  int bytes = 1 << 20, i;
+  MPI_Init(&argc, &argv);
+  char* data = calloc(bytes, 1);
+  for (i = 0; i < 20; ++i) {
+    int sum, one = 1;
+    MPI_Bcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  free(data);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def _on_nodes(path: Path, **header: object) -> None:
+    """Make of a record on one host that of ranks on a host each."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    found = read_record(path)
+    hosts = tuple(f"n{rank}" for rank in range(found.ranks))
+    nodes = np.arange(found.ranks, dtype=np.int32)
+    write_record(path, replace(found, header={**found.header, **header}, hosts=hosts, node_of_rank=nodes))
+
+
+@pytest.mark.mpi
+def test_a_program_from_observe_to_try(rankwise: Run, tmp_path: Path, mpi: Mpi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unmodified program: its calls, their settings, and both configurations run. What they gain here says nothing."""
+    (tmp_path / "app.c").write_text(PROGRAM)
+    subprocess.run([mpi.launcher_path.parent / "mpicc", "-o", "app", "app.c"], cwd=tmp_path, check=True)
+    command = ["--", mpi.launcher_path, "-n", "3", "./app"]
+    assert rankwise("observe", "-o", "app.comm", *command).code == 0
+    shutil.copy("app.comm", "here.comm")
+    _on_nodes(Path("app.comm"), mpi="Open MPI v4.1.4, package: made here")
+    found = rankwise("tune", "app.comm", "--json").json
+    assert found["library"] == "openmpi-4.1"
+    (bcast,) = (one for one in found["settings"] if one["collective"] == "bcast")
+    assert bcast["bytes"] == 1 << 20 and bcast["ranks"] == 3
+    counted = {"step": 1, "run": 20}[found["per"]]
+    assert bcast["calls"] == pytest.approx(counted)
+    assert bcast["gain_s"] == pytest.approx(counted * (bcast["time_s"] - bcast["new_time_s"]))
+    assert found["gain_lo_s"] < found["gain_s"] < found["gain_hi_s"]
+    left = {one["what"]: one["why"] for one in found["unchanged"]}
+    assert any("MPI_Barrier" in what for what in left)
+    # Both are run, on the hosts of the record; they were made for another library and more nodes.
+    tried = rankwise("try", "here.comm", "--settings", "tuned", "--pairs", "2", "--json", *command)
+    assert tried.code == 0
+    assert tried.json["pairs"] == 2 and "OMPI_MCA_coll_tuned_dynamic_rules_filename=" in tried.json["placements"][1]["command"]
+    stale = " ".join(tried.json["stale"])
+    assert "made for Open MPI v4.1.4, used with MPICH" in stale and "made for 3 nodes, used with 1" in stale
+    assert "stale" in tried.err
+    monkeypatch.setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1")
+    assert "is set already" in rankwise("try", "here.comm", "--settings", "tuned", *command).err
+
+
+def test_a_job_has_the_settings(rankwise: Run, tmp_path: Path) -> None:
+    rankwise("tune", "--ranks", "8", "--ranks-per-node", "2", "--mpi", "openmpi-5.0")
+    asked = ("slurm", "script", "--nodes", "4", "--tasks-per-node", "2", "--settings", "tuned")
+    found = rankwise(*asked, "observe", "-o", "app.comm", "--", "srun", "-n", "8", "./app")
+    assert found.code == 0 and not found.err
+    exported = [line.split(None, 1)[1] for line in found.out.splitlines() if line.startswith("export OMPI_MCA_coll_")]
+    given = dict(shlex.split(line)[0].split("=", 1) for line in exported)
+    assert given == Settings.read(tmp_path / "tuned").environment(tmp_path / "tuned")
+    assert found.out.rstrip().endswith("observe -o app.comm -- srun -n 8 ./app")
+    again = rankwise(*asked[:3], "5", *asked[4:], "doctor")
+    assert "stale: made for 8 ranks, used with 10" in again.err and "made for 4 nodes, used with 5" in again.err
+    (tmp_path / "tuned" / "han.rules").unlink()
+    assert "tuned lacks han.rules" in rankwise(*asked, "doctor").err

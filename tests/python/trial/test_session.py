@@ -9,10 +9,11 @@ import pytest
 
 import schemas
 from rankwise.errors import InputError, RankwiseError
-from rankwise.launch import probe
+from rankwise.launch import Mpi, probe
 from rankwise.launch.command import Command
-from rankwise.launch.launchers import Hydra
+from rankwise.launch.launchers import Hydra, OpenMpi
 from rankwise.trial import session
+from rankwise.trial.ignored import monitoring, why_ignored
 from rankwise.trial.session import Trial, Way
 
 COMMAND = Command(Hydra(Path("/nowhere/mpiexec"), "5.0.2"), ("-genv", "A", "1"), (), ("./app",), 4)
@@ -90,3 +91,51 @@ def test_a_failing_program_is_told_with_its_words(tmp_path: Path) -> None:
     trial = Trial(command, WAYS, tmp_path / "trial.jsonl")
     with pytest.raises(RankwiseError, match=r"failed as refined \(exit code 3\): error: no input file"):
         trial._run(WAYS[1])
+
+
+def test_settings_are_tried_by_their_variables(tmp_path: Path) -> None:
+    """The second way alone has them, and they are part of the command that is kept."""
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(f'#!/bin/sh\necho "$TUNED" >> {tmp_path}/seen\n')
+    launcher.chmod(0o755)
+    hosts = ("a", "a", "b", "b")
+    ways = (Way("default", hosts), Way("tuned", hosts, None, {"TUNED": "as is"}))
+    trial = Trial(Command(Hydra(launcher, "5.0.2"), (), (), ("./app",), 4), ways, tmp_path / "trial.jsonl")
+    for way in ways:
+        trial._run(way)
+    assert (tmp_path / "seen").read_text() == "\nas is\n"
+    first, second = (way["command"] for way in trial.header["ways"])
+    assert "TUNED" not in first and second.startswith("env 'TUNED=as is' ")
+
+
+def test_variables_that_are_not_open_mpis_own_are_passed_on(tmp_path: Path) -> None:
+    command = Command(OpenMpi(Path("/nowhere/mpirun"), "4.1.4"), (), (), ("./app",), 2)
+    way = Way("tuned", ("a", "b"), None, {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "UCX_RNDV_THRESH": "1m"})
+    words = Trial(command, (way, way), tmp_path / "trial.jsonl").header["ways"][1]["command"].split()
+    assert words[words.index("-x") + 1] == "UCX_RNDV_THRESH" and words.count("-x") == 1
+
+
+@pytest.mark.parametrize(("sent", "ignored"), [(1000, True), (250, False)])
+def test_settings_that_change_nothing_of_what_is_sent_are_ignored(sent: int, ignored: bool, tmp_path: Path) -> None:
+    """By Open MPI's own count of messages within collectives (ompi/mca/common/monitoring); what else is sent may differ."""
+    command = Command(OpenMpi(Path("/nowhere/mpirun"), "4.1.4"), (), (), ("./app",), 2)
+    for name, bytes_inside, bytes_beside in (("without", 1000, 7), ("within", sent, 8)):
+        stem = monitoring(command, tmp_path / name)["OMPI_MCA_pml_monitoring_filename"]
+        text = (
+            f"# POINT TO POINT\nE\t0\t1\t{bytes_beside} bytes\t1 msgs sent\t0\nI\t0\t1\t{bytes_inside} bytes\t4 msgs sent\t0\n"
+        )
+        Path(f"{stem}.0.prof").write_text(text)
+    why = why_ignored(command, {}, tmp_path / "without", tmp_path / "within")
+    assert (why is not None) == ignored
+
+
+def test_a_variable_that_mpich_does_not_know_is_told(tmp_path: Path, mpi: Mpi) -> None:
+    if mpi.library_family != "mpich":
+        pytest.skip("another MPI is at hand")
+    program = mpi.kernels_path
+    command = Command(Hydra(Path("/nowhere/mpiexec"), "5.0.2"), (), (), (str(program),), 2)
+    known = {"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": "x"}
+    assert why_ignored(command, known, tmp_path, tmp_path) is None
+    assert "knows no MPIR_CVAR_COLL_TURBO" in (
+        why_ignored(command, {**known, "MPIR_CVAR_COLL_TURBO": "1"}, tmp_path, tmp_path) or ""
+    )

@@ -1,0 +1,52 @@
+"""Whether a library uses settings at all: it may ignore them without a word.
+
+Open MPI counts what each pair of ranks sends within collectives (its monitoring component); where that is the same with the
+settings and without, they did nothing. Of MPICH what can be seen is whether the library knows the variables' names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rankwise.launch.command import Command, mpi_library_path, program_of
+
+_STEM = "sent"
+
+
+def monitoring(command: Command, folder: Path) -> dict[str, str]:
+    """Return the variables by which Open MPI counts what is sent into files of a folder; none for other libraries."""
+    if command.launcher.family != "openmpi":
+        return {}
+    folder.mkdir(exist_ok=True)
+    return {
+        "OMPI_MCA_pml_monitoring_enable": "2", "OMPI_MCA_pml_monitoring_enable_output": "3",
+        "OMPI_MCA_pml_monitoring_filename": str(folder / _STEM),
+    }  # fmt: skip
+
+
+def sent_inside(folder: Path) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return the bytes and messages that each pair of ranks sent within collectives; empty where nothing was counted."""
+    found = {}
+    for path in folder.glob(f"{_STEM}.*"):
+        for line in path.read_text(errors="replace").splitlines():
+            words = line.split()
+            if words[:1] == ["I"] and len(words) > 5:
+                found[int(words[1]), int(words[2])] = int(words[3]), int(words[5])
+    return found
+
+
+def why_ignored(command: Command, variables: Mapping[str, str], without: Path, within: Path) -> str | None:
+    """Say why settings do nothing, after a run ``without`` and one ``within`` them; None where nothing speaks for that."""
+    if command.launcher.family == "openmpi":
+        before, after = sent_inside(without), sent_inside(within)
+        if before and before == after:
+            return "in collectives each pair of ranks sends the same with the settings as without: the library ignores them"
+        return None
+    program = program_of([str(command.launcher.path), *command.program])
+    library = None if program is None else mpi_library_path(program)
+    if library is None:
+        return None
+    content = library.read_bytes()
+    unknown = [name for name in variables if name.removeprefix("MPIR_CVAR_").encode() not in content]
+    return f"{library} knows no {unknown[0]}: the library ignores it" if unknown else None
