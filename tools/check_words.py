@@ -70,6 +70,12 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+def words_of_sentences(text: str) -> Iterator[list[str]]:
+    """Yield the words of each sentence of a text."""
+    for sentence in re.split(r"[.:;?!]\s|\n", text):
+        yield re.findall(r"\S*[A-Za-z]\S*", sentence)
+
+
 def main() -> int:
     wrong, long = [], []
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -82,9 +88,9 @@ def main() -> int:
             for private, term in PRIVATE.items():
                 if name not in ALLOWED and (found := re.search(private, text)):
                     wrong.append(f"{name}:{line}: '{found[0]}' is a private word: write {term}: {text:.70}")
-            for sentence in re.split(r"[.:;?!]\s|\n", text):
-                if name not in ALLOWED and len(re.findall(r"\S*[A-Za-z]\S*", sentence)) > MOST_WORDS:
-                    long.append(f"{name}:{line}: {' '.join(sentence.split()):.100}")
+            for words in words_of_sentences(text):
+                if name not in ALLOWED and len(words) > MOST_WORDS:
+                    long.append(f"{name}:{line}: {' '.join(words):.100}")
     if len(long) != LONG_SENTENCES:
         listed = "\n".join(long)
         wrong.append(f"{listed}\n{len(long)} sentences have more than {MOST_WORDS} words, LONG_SENTENCES is {LONG_SENTENCES}")

@@ -91,6 +91,8 @@ def format_time(time_s: float) -> str:
     """Write a time with three significant digits and a fitting unit: ``1.23 us``."""
     if not math.isfinite(time_s):
         return "–"
+    if time_s == 0:
+        return "0 s"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if abs(time_s) >= scale:
             return f"{_three(time_s / scale)} {unit}"
@@ -98,11 +100,13 @@ def format_time(time_s: float) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """Write a size: ``8 B``, ``4 KiB``, ``1000 B``; binary units only where they are exact."""
+    """Write a size: ``8 B``, ``1000 B``, ``64 kB``, ``4 MiB``; from 100 kB on with three digits where no unit is exact."""
+    if size_bytes >= 10_000 and size_bytes % 1000 == 0:
+        return format_volume(size_bytes)
     for unit, scale in (("MiB", 2**20), ("KiB", 2**10)):
-        if size_bytes >= scale and size_bytes % scale == 0:
+        if scale <= size_bytes < 2**10 * scale and size_bytes % scale == 0:
             return f"{size_bytes // scale} {unit}"
-    return f"{size_bytes} B"
+    return format_volume(size_bytes) if size_bytes >= 100_000 else f"{size_bytes} B"
 
 
 def format_volume(size_bytes: int) -> str:

@@ -64,11 +64,13 @@ def test_parsers_raise_nothing_but_input_errors(text: str) -> None:
 
 def test_figures_are_written_with_three_digits_and_a_unit() -> None:
     assert format_time(1.2345e-6) == "1.23 us"
-    assert format_time(2.5e-8) == "25.0 ns"
+    assert format_time(2.5e-8) == "25.0 ns" and format_time(0) == "0 s"
     assert format_time(0.25) == "250 ms"
     assert format_time(float("nan")) == "–"
     assert format_size(4 << 20) == "4 MiB"
-    assert format_size(1000) == "1000 B"
+    assert [format_size(size) for size in (1000, 64_000, 10**6, 4096, 62_500 << 10, 849_408, 65_537)] == [
+        "1000 B", "64 kB", "1 MB", "4 KiB", "64 MB", "849 kB", "65537 B",
+    ]  # fmt: skip
     assert format_bandwidth(11.24e9) == "11.2 GB/s"
     assert format_percent(-0.031) == "-3.1 %"
 

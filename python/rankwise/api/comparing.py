@@ -73,8 +73,8 @@ class Compared(Result):
 
 _FIGURES = {"alpha": "alpha", "beta": "1/beta", "both-ways": "both ways", "message": "a message every"}
 _COMPARED: Sequence[Column[Comparison]] = (
-    Column("link", "link"),
-    Column("sending", "sending"),
+    Column("link", "where"),
+    Column("mode", "sending"),
     Column("figure", lambda c: _FIGURES.get(c.quantity) or format_size(c.size_bytes or 0)),
     Column("A", lambda c: _figure(c, c.a)),
     Column("B", lambda c: _figure(c, c.b)),

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rankwise.api.results import Result
-from rankwise.blocks import Block, Column, Lines, Sentence, Table
+from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Lines, Next, Sentence, Table
 from rankwise.errors import InputError
 from rankwise.files import require_output
 from rankwise.machine.hosts import parse_hosts
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
-from rankwise.units import parse_seconds, parse_share
+from rankwise.units import format_count, parse_seconds, parse_share
 
 if TYPE_CHECKING:
     from rankwise.health.changes import Change
@@ -118,13 +118,15 @@ class Health(Result):
         found, last = self.found, self.last
         since = words.slower_since(last, self.sessions[:-1]) if found.verdict == "slower" else None
         accepted = " It was accepted as the baseline." if last.accepted else ""
-        yield Sentence(words.conclusion(found, self.by.rules(), since) + accepted)
+        mark = {"slower": BUT if last.accepted else NO, "same": YES}.get(found.verdict, UNCLEAR)
+        yield Sentence(words.conclusion(found, self.by.rules(), since) + accepted, mark=mark)
         rows = found.rows if self.trend else words.farthest(found.rows)
         if rows:
             yield Table(_columns(), rows, leave=("alarm from",))
             left = len(found.rows) - len(rows)
             more = f" {len(rows)} of {len(found.rows)} figures, those that moved most;" if left else ""
-            yield Sentence(f"+ is slower;{more} usual: {found.sessions} earlier sessions")
+            baseline = format_count(found.sessions, "earlier session")
+            yield Sentence(f"+: slower;{more} baseline: {baseline}; {words.KINDS_IN_WORDS}")
         elif last.value:
             told = (f"{words.name_of(figure)} {words.shown(figure, log)}" for figure, log in last.value.items())
             yield Sentence("; ".join(told))
@@ -132,8 +134,8 @@ class Health(Result):
             yield Lines(list(_trend_lines(self.sessions)))
         for change in self.changes:
             yield Sentence(f"Changed: {words.change_in_words(change)}")
-        if next_command := words.next_command(found, bool(last.accepted)):
-            yield Sentence(next_command, "next")
+        if following := words.next_commands(found, bool(last.accepted)):
+            yield Next(following)
 
     def page(self) -> str:
         """Return the trend as one HTML file."""
@@ -152,12 +154,12 @@ def _columns() -> Sequence[Column[Row]]:
     from rankwise.health.words import between, name_of, percent, shown
 
     return (
-        Column("figure", "figure", name_of),
-        Column("this session", lambda row: shown(row.figure, row.value)),
-        Column("usual", lambda row: shown(row.figure, row.usual)),
-        Column("to usual", "difference", percent),
+        Column("link", "figure", name_of),
+        Column("now", lambda row: shown(row.figure, row.value)),
+        Column("baseline", lambda row: shown(row.figure, row.usual)),
+        Column("change", "difference", percent),
         Column("95 %, %", lambda row: between(row.difference - row.half_width, row.difference + row.half_width)),
-        Column("verdict", lambda row: "slower" if row.confirmed else "beyond the usual" if row.over else ""),
+        Column("verdict", lambda row: "slower" if row.confirmed else "slower once" if row.over else ""),
         Column("alarm from", "limit", percent),
     )
 
@@ -165,15 +167,14 @@ def _columns() -> Sequence[Column[Row]]:
 def _trend_lines(sessions: Sequence[Session]) -> Iterator[str]:
     from rankwise.health import words
 
-    yield f"{len(sessions)} sessions, {words.day(sessions[0].at)} to {words.day(sessions[-1].at)}:"
+    unusable = sum(session.verdict == "unusable" for session in sessions)
+    left = f", {unusable} of them unusable" if unusable else ""
+    yield f"{format_count(len(sessions), 'session')}, {words.day(sessions[0].at)} to {words.day(sessions[-1].at)}{left}; range:"
     for figure in dict.fromkeys(name for session in sessions for name in session.value):
         values = [s.value[figure] for s in sessions if figure in s.value and s.verdict != "unusable"]
         if values:
             least, most = words.shown(figure, min(values)), words.shown(figure, max(values))
-            yield f"   {words.name_of(figure)}: {least} {words.spark(values)} {most}"
-    unusable = sum(session.verdict == "unusable" for session in sessions)
-    if unusable:
-        yield f"   left out: {unusable} unusable sessions"
+            yield f"{words.name_of(figure):<22}{least:>11} {words.spark(values)} {most}"
 
 
 def health(asked: Watch, by: Judging) -> Health:

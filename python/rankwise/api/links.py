@@ -28,7 +28,7 @@ from rankwise.units import (
 
 _OFF_SCALE = 0.1  # by so much an overlap may lie outside of 0 to 1 and still be one
 _RESOURCES = {
-    "card": "card of a node",
+    "card": "NIC of a node",
     "memory": "memory of a node",
     "socket": "memory of a socket",
     "sockets": "link between sockets",

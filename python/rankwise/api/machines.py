@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from rankwise.api.results import Result
-from rankwise.blocks import Block, Column, Listing, Sentence, Table, labelled
+from rankwise.blocks import Block, Column, Next, Sentence, Table, labelled
 from rankwise.machine.derived import CLOSE, Finding, check_all
 from rankwise.machine.description import QUANTITIES, Description, MachineSummary, format_quantity
 from rankwise.machine.library import all_machines, load_machine
@@ -35,6 +36,12 @@ _COLUMNS: Sequence[Column[Description]] = (
 )
 
 
+_FIGURES: Sequence[Column[Sequence[str | None]]] = tuple(
+    Column(head, itemgetter(i), key=head)
+    for i, head in enumerate(("figure", "value", "range", "kind", "what it is", "source"))
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Machines(Result):
     """All machines that are described."""
@@ -51,7 +58,7 @@ class Machines(Result):
         yield Sentence(f"{len(self.descriptions)} machines are described, each figure with its source.")
         leave = ("unverified", "injection", "network", "year", "memory", "node peak")
         yield Table(_COLUMNS, self.descriptions, leave=leave)
-        yield Sentence("rankwise machines show NAME gives the source of each figure", "next")
+        yield Next([("rankwise machines show NAME", "the source of each value")])
 
 
 @record
@@ -66,16 +73,15 @@ class DescribedMachine(Result):
     def blocks(self) -> Iterator[Block]:
         described = self.description
         yield Sentence(f"{described.name}: {described.title}")
-        topology, said = described.topology, []
+        topology, rows = described.topology, list[tuple[str | None, ...]]()
         if topology is not None:
-            said.append(("topology", f"{topology.label()}; {topology.kind}: {topology.source} ({topology.date})"))
+            rows.append(("topology", topology.label(), None, topology.kind, "network", f"{topology.source} ({topology.date})"))
         for name, figure in described.figures.items():
             value = format_quantity(figure.value, figure.unit)
-            if figure.low != figure.high:
-                value += f" ({' to '.join(format_quantity(end, figure.unit) for end in (figure.low, figure.high))})"
+            ends = [format_quantity(end, figure.unit) for end in (figure.low, figure.high)] if figure.low != figure.high else []
             source = f"{figure.source} ({figure.date})" + (f"; {figure.note}" if figure.note else "")
-            said.append((name, f"{value}, {QUANTITIES[name].meaning}; {figure.kind}: {source}"))
-        yield Listing(said)
+            rows.append((name, value, " to ".join(ends) or None, figure.kind, QUANTITIES[name].meaning, source))
+        yield Table(_FIGURES, rows, leave=("source", "what it is"))
         yield from labelled("note", described.notes)
         if self.unknown:
             yield Sentence(f"{', '.join(self.unknown)}; what needs them asks for them", "not known")

@@ -53,7 +53,7 @@ def line(workload: Workload, row: Row) -> dict[str, str]:
         "time": format_time(row.time_s),
         "95 %": format_interval(row.interval_s),
         "messages": "–" if row.messages_per_rank is None else str(row.messages_per_rank),
-        "sent": "–" if row.bytes_per_rank is None else format_size(row.bytes_per_rank),
+        "sent": "–" if not row.bytes_per_rank else format_size(row.bytes_per_rank),
         **workload.columns(row),
         "source": row.engine,
         "checked": _VERIFIED[row.verified],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.api.results import Plot, Result
-from rankwise.blocks import Block, Lines, Sentence
+from rankwise.blocks import NO, UNCLEAR, YES, Block, Listing, Sentence
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError, InterruptedWorkError
 from rankwise.machine.hosts import parse_hosts
 from rankwise.progress import meter
@@ -208,7 +208,10 @@ class SlowNodes(Result):
     _rows: ClassVar[str] = "findings"
 
     def blocks(self) -> Iterator[Block]:
-        yield Lines(self.words)
+        first, *others = self.words
+        yield Sentence(first, mark=NO if self.findings else YES if self.exit_code == EXIT_OK else UNCLEAR)
+        told = (line.strip().partition("  ") for line in others)
+        yield Listing([(name, text) if text else ("", name) for name, _, text in told])
 
     @property
     def conclusion(self) -> str:

@@ -4,8 +4,8 @@ A unit that all values of a column share stands in its head. Of the columns that
 row go into a line below. Where a table is wider than the screen its heads take several lines; then other such columns go
 below, then those that may leave go, in their order, then text is broken between words. ``--wide`` shows all columns.
 
-A terminal shows 25 lines: where an answer is longer, its tables end early and say how many rows more there are. ``--all``
-shows every row, as files and pipes have it.
+A terminal shows 25 lines: where an answer is longer, its tables end early and say how many rows more there are; where that
+is not enough, all but the first and the last of it ends early. ``--all`` shows everything, as files and pipes have it.
 """
 
 from __future__ import annotations
@@ -67,9 +67,28 @@ def show(blocks: Iterable[Block]) -> None:
     while not _all and on_terminal(sys.stdout) and most > _LEAST_ROWS and sum(len(lines) for _, lines in found) > MOST_LINES:
         most -= 1
         found = [(block, _lines(block, most) if isinstance(block, Table) else lines) for block, lines in found]
+    if not _all and on_terminal(sys.stdout) and (over := sum(len(lines) for _, lines in found) - MOST_LINES) > 0:
+        found = _cut(found, over)
     for block, lines in found:
         if lines:
             (tell if isinstance(block, Sentence) and block.label else print)("\n".join(lines))
+
+
+def _cut(found: Sequence[tuple[Block, list[str]]], over: int) -> list[tuple[Block, list[str]]]:
+    """Leave out so many lines of an answer, the last before notes and what to do next, and one more to say so."""
+    kept, last = list[tuple[Block, list[str]]](), list[tuple[Block, list[str]]]()
+    left, at = 0, len(found)
+    while at > 1 and left <= over:
+        at -= 1
+        block, lines = found[at]
+        if isinstance(block, Next) or (isinstance(block, Sentence) and block.label):
+            last.insert(0, (block, lines))
+        elif isinstance(block, Lines | Listing) and len(lines) > over + 1 - left:
+            kept.append((block, lines[: left - over - 1]))
+            left = over + 1
+        else:
+            left += len(lines)
+    return [*found[:at], *kept, (Lines(()), [f"{left} more lines: --all"] * (left > 0)), *last]
 
 
 def _lines(block: Block, most_rows: int) -> list[str]:
@@ -100,12 +119,16 @@ def _broken(text: str, width: int) -> list[str]:
 
 
 def _next_lines(block: Next) -> list[str]:
-    """Return the commands below each other, what they are for beside them where there is room."""
-    width, lines = _screen_width(), list[str]()
+    """Return the commands below each other, what they are for beside them where there is room; long options once."""
+    width, lines, before = _screen_width(), list[str](), set[str]()
     widest = max((len(command) for command, what in block.commands if what), default=0)
     for command, what in block.commands:
         first, *more = _parts_of(command, width - 12)
-        if more:
+        verb, *options = re.split(r" (?=-)", command)
+        if more and before.issuperset(options):
+            lines.append(f"{verb}  (its options are above)")
+        elif more:
+            before = set(options)
             lines += [f"{first} \\", *(f"    {line} \\" for line in more[:-1]), f"    {more[-1]}"]
         else:
             told = f"{command:<{widest}}  {what}"

@@ -95,10 +95,10 @@ def run(
     strict: Strict = False,
     as_json: Json = False,
 ) -> int:
-    """Measure one session and say whether the machine is slower than usual.
+    """Measure one session and say whether the machine is slower than its baseline.
 
-    Exit 0 as usual, 3 slower in two sessions half an hour apart, 5 unclear (too few sessions, or a slow-down could not have
-    been seen), 6 unusable (the machine was disturbed).
+    Exit code 0: at the baseline. 3: slower in two sessions half an hour apart. 5: unclear, for there are too few sessions, or
+    a slow-down could not have been seen. 6: unusable, for the machine was disturbed.
     """
     found = health(asked, by)
     _show(found, page, prometheus, as_json)
@@ -114,7 +114,7 @@ def add(
     strict: Strict = False,
     as_json: Json = False,
 ) -> int:
-    """Take a ready profile as a session, and judge it by the other profiles of this machine.
+    """Take a ready profile as a session, and compare it with the other profiles of this machine.
 
     Profiles and sessions of 'rankwise health' are different statistics: they are never compared with each other.
     """
@@ -131,7 +131,7 @@ def show_trend(by: Judging, page: Page = None, prometheus: Prometheus = None, as
 
 @verb("accept", "rankwise health accept", under=health_verbs)
 def accept(of: Kept, as_json: Json = False) -> None:
-    """Take a machine's newest sessions, judged slower, as what is usual from now on: the change was meant."""
+    """Take a machine's newest sessions, found slower, as its baseline from now on: the change was intended."""
     from rankwise.health import history as kept
 
     sessions = kept.to_accept(of.known())

@@ -108,10 +108,10 @@ def import_files(asked: Tables, as_json: Json = False) -> None:
     """Make a profile from what other programs measured.
 
     A ping-pong (osu_latency, IMB PingPong, mpi4py.bench, a CSV table of one-way times) becomes the send curve. What is no
-    ping-pong stands beside it under its own name: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, their persistent and
-    multi-threaded kin, puts and gets, all-to-all and neighbourhood collectives, further datatypes (-T all), buffers on a
-    device, IMB PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi, sendrecv_perf, alltoall_perf and
-    all_gather_perf of nccl-tests.
+    ping-pong is saved under its own name. Of OSU: osu_bw, osu_bibw, osu_mbw_mr, osu_multi_lat, their persistent and
+    multi-threaded kin; puts and gets, all-to-all and neighbourhood collectives; further datatypes (-T all), buffers on a
+    device. Of IMB: PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi. Of nccl-tests: sendrecv_perf,
+    alltoall_perf and all_gather_perf.
     """
     show(import_tables(asked), as_json)
 
@@ -131,8 +131,8 @@ def compare_profiles(
 ) -> int:
     """Compare two profiles: how many times as long B takes as A, for alpha, beta, every common size, and what ranks share.
 
-    Exit 3 when a figure of B is slower than the tolerance allows for certain, all figures together considered; 5 when most
-    cannot be told, or one profile's figures are poor; 6 when both are; else 0.
+    Exit code 3: a value of B is slower than the tolerance allows for certain, all values together considered. 5: most
+    intervals are too wide, or the quality of one profile is poor. 6: that of both is. Else 0.
     """
     from rankwise.api.comparing import compare
 

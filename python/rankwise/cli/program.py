@@ -174,8 +174,8 @@ def advise(
 ) -> int:
     """Say what to change in the program, and what that gains.
 
-    Placement is looked at first, as it needs no change of the program; then ranks that make others wait, and other ways of
-    sending. "Nothing to gain" is an answer.
+    Placement comes first, as it needs no change of the program, then ranks that make others wait, then how messages are sent.
+    "Nothing to gain" is an answer.
     """
     found = advising.advise(what, target, output)
     if isinstance(found, int):
@@ -225,10 +225,10 @@ def try_placements(
 ) -> None:
     """Run the program before and after a change, and compare.
 
-    The change is where its ranks are placed. Runs come in pairs, in random order; after 10, 16, 24 and 40 pairs the ratio of
-    times and its interval are looked at, such that at most one in twenty trials of equal placements claims a difference. Both
-    placements are told to the launcher by the same words, and ranks are asked where they are. "no gain" and "cannot tell" are
-    answers; the exit code is 0 for all of them.
+    The change is where its ranks are placed. Runs come in pairs, in random order. After 10, 16, 24 and 40 pairs the ratio of
+    times and its interval are checked. At most one in twenty trials of equal placements claims a difference. Both placements
+    go to the launcher in the same way, and ranks report where they run. "no gain" and "cannot tell" are answers; the exit code
+    is 0 for all of them.
     """
     show(advising.try_placements(observed, command, asked), as_json)
 
@@ -276,7 +276,7 @@ def preload(
 
     They are placed so that few messages cross nodes; the program is not recompiled.
     Calls with reorder true, from C and from Fortran, get a communicator of the same grid with other ranks in its cells;
-    with --neighbor neighbourhood collectives go by plans of ours; everything else goes to the program's own MPI. One line says
+    with --neighbor neighbourhood collectives go by rankwise's plans. All else goes to the program's own MPI. One line says
     what was done, or why nothing. The exit code is the program's; with --check 0 for safe, 3 for unsafe, 5 where the runs do
     not show it.
     """

@@ -70,7 +70,7 @@ def project_fft3d(question: FftProjection, on: Described, plot: Plot = None, as_
 
 
 def project_exchange(question: ExchangeOptions, on: Described, plot: Plot = None, as_json: Json = False) -> None:
-    """Project neighbour exchanges: how long they take by the judge that 'rankwise predict exchange' asks of a profile.
+    """Project neighbour exchanges: how long they take by the cost model of 'rankwise predict exchange'.
 
     A message takes the machine's latency, and its bytes over one link; ranks of a node share what it injects.
     """

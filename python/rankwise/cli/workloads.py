@@ -258,7 +258,7 @@ verb("exchange", _EXAMPLE, under=GROUPS["choose"], listed=_listed(workloads()["e
 def validate_choose(asked: Choices, as_json: Json = False) -> None:
     """Choose for every size and cutoff, run or simulate all candidates, and say how much was lost (the regret).
 
-    The fastest is picked by half of the rounds and timed by the others, for the least of noisy times is small by luck.
+    One half of the repetitions picks the fastest, the other times it: the least of noisy times is small by chance.
     The profile knows the ping-pong alone. Without --ranks there is one rank a core, at least two; of simulated ones 64.
     """
 

@@ -31,7 +31,7 @@ from rankwise.observe.record import (
     Record,
 )
 from rankwise.observe.timeline import Sent, Span, Timeline, timeline_of_window
-from rankwise.units import format_size, format_time
+from rankwise.units import format_count, format_size, format_time
 from rankwise.workloads.base import Case, Halo, Program, Row, Transpose
 
 MOST_RANKS = 1024
@@ -82,9 +82,9 @@ def predicted(model: Model, case: Case, placement: _core.Placement) -> Timeline:
         end_s, term, count = min(bounds[span.rank], key=lambda step: (step[0] < span.end_s * (1 - 1e-9), step[0]))
         words = _message_words(placement, model.machine, span.rank, messages)
         if term == 1:
-            return f"{words}, beside {count - 1} others"
+            return f"{words}, with {format_count(count - 1, 'other')} at once"
         if term == 2:
-            return f"{words}, shared with others ({resource})"
+            return f"{words}, shared with others ({resource.replace('card', 'NIC')})"
         return f"the processor's share of {count} messages" if term == 3 else words
 
     line = line.named(term_of)

@@ -11,8 +11,10 @@ from rankwise.health.judge import COMPOSITE, Judgement, Row, Rules
 from rankwise.health.record import Session
 from rankwise.units import format_time
 
-_KINDS = {"latency_s": "latency", "exchange_s": "exchange of 8 KiB", "s_per_byte": "time per byte at 1 MiB"}
+_KINDS = {"latency_s": "latency", "exchange_s": "8 KiB", "s_per_byte": "per byte"}
+KINDS_IN_WORDS = "8 KiB: both directions at once; per byte: at 1 MiB"
 _BARS = "▁▂▃▄▅▆▇█"
+MOST_BARS = 30
 
 
 def split(figure: str) -> tuple[str, str]:
@@ -64,13 +66,13 @@ def conclusion(judgement: Judgement, rules: Rules, since: str | None = None) -> 
             when = f" since {day(since)}" if since else ""
             interval = between(worst.difference - worst.half_width, worst.difference + worst.half_width)
             name = name_of(worst.figure) if worst.figure != COMPOSITE else "all figures together"
-            return f"Slower: {name}, by {percent(worst.difference).lstrip('+')} ({interval}){more}{when}. Two sessions agree."
+            return f"Slower: {name} {percent(worst.difference)} ({interval}){more}{when}, in two sessions."
         case "same":
             count = len(judgement.rows)
             of = "all figures together are not" if judgement.rows[0].figure == COMPOSITE else f"none of {count} figures is"
-            return f"As usual: {of} slower by {100 * rules.tolerance:g} % or more ({sessions})."
+            return f"At the baseline: {of} slower by {100 * rules.tolerance:g} % or more ({sessions})."
         case "unusable":
-            return f"Unusable, not judged: {judgement.reason}."
+            return f"No verdict: {judgement.reason}."
         case "unclear":
             return f"Cannot tell: {judgement.reason}."
 
@@ -86,7 +88,7 @@ def change_in_words(change: Change) -> str:
     return f"{name_of(change.figure)} {percent(math.log(change.ratio))} since {day(change.at)}{causes}"
 
 
-def spark(values: Sequence[float], most: int = 40) -> str:
+def spark(values: Sequence[float], most: int = MOST_BARS) -> str:
     """Draw a series as a line of small bars."""
     values = values[-most:]
     low, high = min(values), max(values)
@@ -103,15 +105,13 @@ def slower_since(session: Session, before: Sequence[Session]) -> str:
     return since
 
 
-def next_command(judgement: Judgement, accepted: bool) -> str:
-    """Return what to do about a verdict; empty where nothing is."""
+def next_commands(judgement: Judgement, accepted: bool) -> list[tuple[str, str]]:
+    """Return what to do about a verdict: commands, each with what it is for or when; empty where nothing is."""
     match judgement.verdict:
         case "slower" if not accepted:
-            return "rankwise doctor; where the change is meant, rankwise health accept"
-        case "unclear" if judgement.over:
-            return "rankwise health, half an hour later"
+            return [("rankwise doctor", "what disturbs"), ("rankwise health accept", "if the change is intended")]
         case "unclear":
-            return "rankwise health, every few hours"
+            return [("rankwise health", "half an hour later" if judgement.over else "every few hours")]
         case "unusable":
-            return "stop what 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' names, then rankwise health"
-    return ""
+            return [("ps -eo pcpu,pid,comm --sort=-pcpu | head -5", "stop what it lists"), ("rankwise health", "then")]
+    return []

@@ -17,6 +17,7 @@ from rankwise.machine.link import Curve
 from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource
 from rankwise.records import Interval, Record, computed, key, record
+from rankwise.units import format_size
 
 Verdict = Literal["slower", "faster", "same", "unclear"]
 Outcome = Literal["slower", "faster", "same", "unclear", "unusable"]
@@ -48,6 +49,11 @@ class Comparison(Record):
     ratio_hi = computed("", "float | None", lambda of: of.ratio_ci and of.ratio_ci[1])
     verdict: Verdict = key("slower, faster, same or unclear", after="p")
     p: float = key("probability that chance alone puts this figure so far beyond the tolerance", default=1.0)
+
+    @property
+    def where(self) -> str:
+        """The link class, or what ranks share, as readers call it."""
+        return "NIC" if self.link == "card" else self.link
 
 
 @dataclass(frozen=True)
@@ -258,5 +264,5 @@ def in_words(found: Compared, tolerance: float) -> str:
 
 def name_of(comparison: Comparison) -> str:
     """Return what a comparison is about: ``same-socket send alpha``, ``same-socket send at 8 B``."""
-    at = comparison.quantity if comparison.size_bytes is None else f"at {comparison.size_bytes} B"
-    return f"{comparison.link} {comparison.sending} {at}"
+    at = comparison.quantity if comparison.size_bytes is None else f"at {format_size(comparison.size_bytes)}"
+    return f"{comparison.where} {comparison.sending} {at}"

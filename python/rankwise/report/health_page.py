@@ -18,7 +18,7 @@ from rankwise.health.words import (
     day,
     farthest,
     name_of,
-    next_command,
+    next_commands,
     percent,
     shown,
     slower_since,
@@ -79,7 +79,7 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
         f"session, at {100 * rules.level:g} % for all figures together, and a second session has to confirm it.",
     ]
     sections.append(Section("sources", "Where the figures come from", sources, (), f"{len(sessions)} sessions of this machine"))
-    command, _, when = (next_command(judgement, bool(last.accepted)) or "rankwise health").partition(", ")
+    following = next_commands(judgement, bool(last.accepted)) or [("rankwise health", "go on from here")]
     return Document(
         kind="rankwise health",
         origin=f"{key.get('hostname')} · {key.get('mpi')} · {last.began:%d %b %Y, %H:%M}",
@@ -88,7 +88,7 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
         sections=sections,
         badges=[_badge(judgement), _figures_badge(last, judgement)],
         figures=_figures(last, judgement),
-        next=[Next(when.capitalize() or "Go on from here", command)],
+        next=[Next(what.capitalize(), command) for command, what in following],
         record="rankwise health --json",
     ).html()
 
@@ -123,13 +123,13 @@ def _figures(last: Session, judgement: Judgement) -> list[Figure]:
         value, _, unit = shown(figure, last.value[figure]).partition(" ")
         row = of_row.get(figure)
         if row is None or not row.limit < _MOST_LIMIT:
-            found.append(Figure(name_of(figure), value, unit, "– no usual range yet: too few sessions", None, "this session"))
+            found.append(Figure(name_of(figure), value, unit, "– no baseline yet: too few sessions", None, "this session"))
             continue
         ends = (row.usual - row.limit, row.usual + row.limit)
         shares = tuple(math.expm1(end - row.value) for end in ends)
-        words = f"usual {shown(figure, ends[0])} to {shown(figure, ends[1])}"
+        words = f"baseline {shown(figure, ends[0])} to {shown(figure, ends[1])}"
         found.append(
-            Figure(name_of(figure), value, unit, words, (shares[0], shares[1]), f"{percent(row.difference)} from the usual")
+            Figure(name_of(figure), value, unit, words, (shares[0], shares[1]), f"{percent(row.difference)} from the baseline")
         )
     return found[:3]
 
@@ -226,7 +226,7 @@ def _of_figure(session: Session, figure: str) -> str:
 def _heading(figure: str, row: Row | None, last: Session) -> str:
     if row is None:
         return f"{name_of(figure)}: {shown(figure, last.value[figure])}"
-    state = "slower" if row.confirmed else "beyond the usual" if row.over else "as usual"
+    state = "slower" if row.confirmed else "slower once" if row.over else "at the baseline"
     return f"{name_of(figure)}: {shown(figure, row.value)}, {state} ({percent(row.difference)})"
 
 

@@ -89,7 +89,8 @@ class CollectiveCase(Case):
 
     def cells(self) -> dict[str, str]:
         by = {"selected": self.selected_by} if self.selected_by else {}
-        return {"ranks": str(self.ranks), "size": format_size(self.message_bytes), **by, "algorithm": self.way}
+        size = {} if self.collective == "barrier" else {"size": format_size(self.message_bytes)}
+        return {"ranks": str(self.ranks), **size, **by, "algorithm": self.way}
 
     def program(self) -> Program:
         return Program(self.schedule, notes=(self.remark,) if self.remark else ())
@@ -289,17 +290,20 @@ class CollectiveWorkload(Workload):
         ]
         if not pairs:
             return None
+        if not any(best.time_s for _, best in pairs):
+            return "Nothing is sent: a rank alone has no partner"
         row, best = max(pairs, key=lambda pair: pair[0].time_s / pair[1].time_s if pair[1].time_s > 0 else 1.0)
         case = row.case
         assert isinstance(case, CollectiveCase)
         who = case.library or "The library"
         ratio = row.time_s / best.time_s if best.time_s > 0 else 1.0
+        size = "" if case.collective == "barrier" else f"{format_size(case.message_bytes)}, "
         if ratio < 1.02:
             everywhere = f", in all {len(pairs)} cases" if len(pairs) > 1 else ""
             return f"{who} selects the fastest {case.collective}, or one within 2 %{everywhere}"
         return (
             f"{who} takes up to {ratio:.1f} times as long as the best {case.collective}: {format_time(row.time_s)} against "
-            f"{format_time(best.time_s)} at {format_size(case.message_bytes)}, {case.ranks} ranks"
+            f"{format_time(best.time_s)} at {size}{case.ranks} ranks"
         )
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
@@ -307,10 +311,9 @@ class CollectiveWorkload(Workload):
         for row in rows:
             case = row.case
             if isinstance(case, CollectiveCase) and case.why:
-                told.setdefault(f"{case.library} selects {case.library_name} ({case.why})", []).append(
-                    format_size(case.message_bytes)
-                )
-        return [f"{', '.join(dict.fromkeys(sizes))}: {words}" for words, sizes in told.items()]
+                size = "" if case.collective == "barrier" else f"{format_size(case.message_bytes)}"
+                told.setdefault(f"{case.library} selects {case.library_name} ({case.why})", []).append(size)
+        return [": ".join(filter(None, (", ".join(dict.fromkeys(sizes)), words))) for words, sizes in told.items()]
 
 
 def _selected_by(*rows: Row) -> tuple[str | None, ...]:

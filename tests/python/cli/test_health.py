@@ -49,11 +49,9 @@ def test_profiles_are_sessions_too(rankwise: Callable[..., Any]) -> None:
     assert [add(day, 1.0).code for day in range(1, 12)] == [5] * 10 + [0]
     assert add(12, 9.0, "poor").code == 6
     first = add(13, 1.5)
-    assert first.code == 5 and first.out.startswith("Cannot tell: above the baseline once")
+    assert first.code == 5 and first.out.startswith("? Cannot tell: above the baseline once")
     second = add(14, 1.5)
-    assert (
-        second.code == 3 and second.out.startswith("Slower: all figures together, by 50.0 %") and "since 13 Jan" in second.out
-    )
+    assert second.code == 3 and second.out.startswith("✗ Slower: all figures together +50.0 %") and "since 13 Jan" in second.out
     again = rankwise("health", "add", "m.json")
     assert again.code == 2 and "in health.jsonl already" in again.err
     assert rankwise("health", "accept").out.startswith("Accepted: 2 sessions")
@@ -69,9 +67,9 @@ def test_show_tells_the_trend_and_the_changes(rankwise: Callable[..., Any], tmp_
     wobble = [0.01 * (-1) ** i for i in range(24)]
     _keep(*(session(24 * i, w) for i, w in enumerate(wobble)), *(slower(24 * i) for i in range(24, 30)))
     shown = rankwise("health", "show", "--page", "trend.html")
-    assert shown.code == 0 and shown.out.startswith("Slower: same-socket latency, by 30.0 %")
+    assert shown.code == 0 and shown.out.startswith("✗ Slower: same-socket latency +30.0 %")
     assert "Changed: same-socket latency +30.0 % since 25 Jan 2026" in shown.out and "▁" in shown.out
-    assert "health accept" in shown.err
+    assert "      rankwise health accept" in shown.out and shown.err.startswith("wrote ")
     found = rankwise("health", "show", "--json").json
     assert (found["verdict"], found["sessions"], len(found["trend"]), len(found["changes"])) == ("slower", 24, 30, 3)
     assert [row["figure"] for row in found["figures"]] == list(FIGURES)

@@ -20,10 +20,12 @@ def test_list_json(rankwise: Callable[..., Any]) -> None:
     assert machines["h100-cluster"]["nodes"] is None and machines["fugaku"]["topology"] == "6-D torus"
 
 
-def test_show_gives_each_source_however_narrow_the_screen(rankwise: Callable[..., Any]) -> None:
-    shown = " ".join(rankwise("machines", "show", "frontier").out.split())
+def test_show_gives_each_figure_and_with_wide_its_source(rankwise: Callable[..., Any]) -> None:
+    narrow, wide = (rankwise("machines", "show", "frontier", *words).out for words in ((), ("--wide",)))
+    shown = " ".join(wide.split())
     for key, figure in rankwise("machines", "show", "frontier", "--json").json["figures"].items():
-        assert f"{figure['kind']}: {figure['source']} ({figure['date']})" in shown, key
+        assert f"{figure['source']} ({figure['date']})" in shown and f"\n{key} " in narrow, key
+    assert "More columns with --wide: what it is, source" in narrow and max(map(len, narrow.splitlines())) <= 80
 
 
 def test_show_json(rankwise: Callable[..., Any]) -> None:

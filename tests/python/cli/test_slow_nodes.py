@@ -49,14 +49,11 @@ def test_a_slow_direction_is_named_with_the_line_that_leaves_it_out(rankwise, tm
     path = _campaign(tmp_path / "x.jsonl", sends={5: 1.4}, silent={"n9": "no route"})
     result = rankwise("doctor", "--nodes", "--from", str(path))
     assert result.code == 3
-    first, finding, silent, slurm = result.out.splitlines()
-    assert first == "8 nodes, 7 rounds x 3, 12 s: 1 finding"
-    assert (
-        finding.startswith("  n5  sends 1.")
-        and "times as slow as the median node (95 %: 1." in finding
-        and "receives" in finding
-    )
-    assert silent == "  n9  did not answer: not measured" and slurm == "leave out in Slurm: --exclude=n5"
+    first, finding, more, silent, slurm = result.out.splitlines()
+    assert first == "✗ 8 nodes, 7 rounds x 3, 12 s: 1 finding"
+    assert finding.startswith("n5  sends 1.") and "times as slow as the median node (95 %: 1." in finding
+    assert "1 MB): its NIC's send side" in more
+    assert silent == "n9  did not answer: not measured" and slurm == "    leave out in Slurm: --exclude=n5"
 
 
 def test_a_slow_pair_is_named_when_it_is_slow_again(rankwise, tmp_path) -> None:
@@ -72,7 +69,7 @@ def test_a_slow_pair_is_named_when_it_is_slow_again(rankwise, tmp_path) -> None:
 
 def test_nothing_slow_says_what_would_have_been_seen(rankwise, tmp_path) -> None:
     result = rankwise("doctor", "--nodes", "--from", str(_campaign(tmp_path / "x.jsonl")))
-    assert result.code == 0 and "nothing slow: at 1000000 B a node 1" in result.out and "would have been seen" in result.out
+    assert result.code == 0 and "nothing slow: at 1 MB a node 1" in result.out and "would have been seen" in result.out
 
 
 def test_streams_are_told_size_by_size(tmp_path) -> None:
@@ -90,7 +87,7 @@ def test_noise_is_no_answer(rankwise, tmp_path) -> None:
 
 def test_a_busy_node_is_not_judged(rankwise, tmp_path) -> None:
     result = rankwise("doctor", "--nodes", "--from", str(_campaign(tmp_path / "x.jsonl", busy=4, sends={4: 1.5}, sweeps=6)))
-    assert "  n4  busy with other work in 49 of 49 rounds: no verdict" in result.out
+    assert "n4  busy with other work in 49 of 49 rounds: no verdict" in result.out
     assert result.code == 6 and "8 nodes, 7 rounds x 6, 21 s: 1 busy, nothing slow among the others" in result.out
 
 

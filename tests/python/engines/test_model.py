@@ -54,7 +54,7 @@ def test_what_the_profile_does_not_know_is_said(paper: Profile) -> None:
     (row,) = predict_rows(paper, [_shift("ssend", 1, 10**6)])
     assert any("extrapolated" in note for note in row.notes)
     (row,) = predict_rows(paper, [ExchangeCase("shift", "ssend", (4, 4, 4), (True,) * 3, 2, 10**4)])
-    assert any("extrapolated: messages of 250000 B" in note for note in row.notes)
+    assert any("extrapolated: messages of 250 kB" in note for note in row.notes)
 
 
 def test_a_measured_synchronous_ping_pong_is_used_for_ssend(paper: Profile) -> None:

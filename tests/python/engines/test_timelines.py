@@ -68,7 +68,7 @@ def test_what_shares_a_way_is_named(profile: Profile, tmp_path: Path) -> None:
         rw.Exchange(dims=(4, 2), cutoff=1, size=100_000, mode="isend"), tmp_path / "machine.json", rw.Ranks(ranks_per_node=4)
     )
     drawn = times.timeline()
-    assert "over other-node, shared with others (card-out)" in drawn.words[-1] and "rank 3" in drawn.svg()
+    assert "over other-node, shared with others (NIC-out)" in drawn.words[-1] and "rank 3" in drawn.svg()
     record = json.loads(drawn.save(tmp_path / "round.json").read_text())
     kinds = {event["ph"] for event in record["traceEvents"]}
     threads = [event["args"]["name"] for event in record["traceEvents"] if event["name"] == "thread_name"]

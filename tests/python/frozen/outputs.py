@@ -8,6 +8,8 @@ Figures are compared to nine digits; times of day, durations, versions and folde
     python tests/python/frozen/outputs.py check [SECTION ...]
     python tests/python/frozen/outputs.py write [SECTION ...]
 
+Screens are also held against what all of them keep to (``screens.py``).
+
 ``RANKWISE_FROZEN_TEXTS`` names a folder for the whole texts: written with ``write``, shown as a difference with ``check``.
 """
 
@@ -33,6 +35,10 @@ from typing import Any
 from unittest.mock import patch
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from rankwise.units import format_day
+from screens import faults
+
 REPOSITORY = HERE.parents[2]
 SHORT, SHORT_JSON = 1000, 3000  # characters of text and of JSON that are kept as they are
 DIGITS = 9
@@ -95,10 +101,11 @@ def run(section: Section, folder: Path) -> Iterator[tuple[Record, dict[str, str]
             before = _files(folder)
             texts = _outcome(command)
             code = int(texts.pop("code"))
+            screen = "\n".join(faults(command, texts["out"], texts["err"])) if command.startswith("rankwise") else ""
             after = {path: text for path, text in _files(folder).items() if before.get(path) != text}
             texts |= {f"file {name}": _text_of_file(name, content) for name, content in after.items()}
             texts = {what: _steady(section, _without_folder(text, folder)) for what, text in texts.items()}
-            yield _kept(command, code, texts), texts
+            yield _kept(command, code, texts), {**texts, "screen": screen}
 
 
 @contextlib.contextmanager
@@ -188,6 +195,8 @@ def _without_folder(text: str, folder: Path) -> str:
     for path in {str(folder), str(folder.resolve())}:
         text = text.replace(path, "FOLDER")
     text = text.replace(str(REPOSITORY), "REPOSITORY").replace(sys.prefix, "PREFIX")
+    for day in {format_day(time.strftime("%Y-%m-%d", at)) for at in (time.gmtime(), time.localtime())}:
+        text = text.replace(day, "TODAY")
     return _TIME.sub("TIME", re.sub(rf"(?<![\d.]){re.escape(_version())}(?![\d.])", "VERSION", text))
 
 
@@ -330,7 +339,7 @@ def check(section: Section) -> list[str]:
     wrong = []
     with tempfile.TemporaryDirectory(prefix="rankwise-frozen-") as folder:
         for number, ((found, texts), expected) in enumerate(zip(run(section, Path(folder)), wanted, strict=True)):
-            said = list(differences(expected, json.loads(json.dumps(found))))
+            said = [*differences(expected, json.loads(json.dumps(found))), *texts["screen"].splitlines()]
             if said:
                 said += _whole_differences(section, number, texts)
                 wrong.append(f"{section.name}: {expected['command']}\n  " + "\n  ".join(said[:12]))

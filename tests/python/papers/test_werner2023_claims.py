@@ -62,7 +62,7 @@ def _paragraphs(study: Study) -> str:
 
 def test_claims_on_traffic_and_noise_follow_the_figures(study: Study) -> None:
     assert "3 are among them" in _paragraphs(study)
-    assert "10000 B (1.07 times T(m)), 100000 B (1.13 times T(m))" in _paragraphs(study)
+    assert "10 kB (1.07 times T(m)), 100 kB (1.13 times T(m))" in _paragraphs(study)
     quiet = [dataclasses.replace(row, sigma_s=row.measured_s if row.cutoff == 1 else 1e-9) for row in study.rows]
     assert "0 are among them" in _paragraphs(Study(quiet, study.profile))
     as_predicted = [dataclasses.replace(row, measured_s=row.predicted_s) for row in study.rows]
