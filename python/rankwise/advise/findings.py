@@ -18,6 +18,7 @@ import numpy as np
 
 from rankwise.advise.collectives import changes
 from rankwise.advise.evidence import Evidence
+from rankwise.engines.model import Model
 from rankwise.engines.step import Priced, least_time_s, program_pricer, traffic_pricer
 from rankwise.errors import InputError
 from rankwise.mapping.floor import least_crossing
@@ -27,6 +28,7 @@ from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic, u
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
 from rankwise.records import Record, computed, key, record
+from rankwise.tune.recommended import recommended
 from rankwise.units import format_share, format_time, format_volume
 from rankwise.workloads.base import Program
 
@@ -153,7 +155,9 @@ def _one_each(columns: tuple[Any, Any, Any], ranks: int) -> PhasedStep:
     return PhasedStep.at_once(of.source, of.peer, of.bytes, ranks)
 
 
-PLACEMENT, WAITING, CROWDED, SENDING, COLLECTIVES = "placement", "waiting", "crowded", "sending", "collectives"
+PLACEMENT, WAITING, CROWDED, SENDING, COLLECTIVES, SETTINGS = (
+    "placement", "waiting", "crowded", "sending", "collectives", "settings"
+)  # fmt: skip
 _OWN_FAULT = 0.5  # of a rank's part in the mean waiting, that it computes longer
 _LEAST_WAITING = 0.05  # share of all time below which waiting is nobody's fault
 
@@ -165,7 +169,7 @@ class Finding(Record):
     ``command``: what does it or shows more, in the user's words.
     """
 
-    kind: str = key("placement, waiting, crowded, sending or collectives")
+    kind: str = key("placement, waiting, crowded, sending, collectives or settings")
     what: str = key("what is to be done")
     why: str = key("the cause")
     gain_s: float | None = key("gain of a step; null: nothing is known of the machine")
@@ -341,6 +345,7 @@ def advise(evidence: Evidence, question: Question) -> Advice:
         _waiting(evidence),
         *_sending(evidence, question, mappings),
         *_collectives(evidence),
+        _settings(evidence, question),
     ):
         if isinstance(finding, Finding):
             found.append(finding)
@@ -532,6 +537,21 @@ def _collectives(evidence: Evidence) -> Iterator[Finding | str]:
         elif gain_s > 0:
             gains = f"less than {format_share(LEAST_GAIN)} of a {evidence.per}"
             yield f"{what[0].lower()}{what[1:]}: {gains} (at most {format_time(gain_s)})"
+
+
+def _settings(evidence: Evidence, question: Question) -> Finding | str:
+    """Judge what the MPI library could be set to for the program's collectives, its ranks being where they were."""
+    if not isinstance(question.on, Model) or question.poor:
+        return ""
+    found = recommended(evidence.record, evidence.steps, question.on)
+    if found is None:
+        return ""
+    moving_s = float((evidence.shares.moving_s + evidence.shares.waiting_s).mean())
+    gain_s, low_s, high_s = (min(end_s, moving_s) for end_s in (found.gain.s, found.gain.lo_s, found.gain.hi_s))
+    if gain_s < LEAST_GAIN * evidence.time_s:
+        return "other algorithms of the MPI library for collectives gain little, or no more than the prediction's error"
+    command = f"rankwise tune {shlex.quote(evidence.name)}{_options(question, 'profile')} -o tuned/"
+    return Finding(SETTINGS, "Set the MPI library's algorithms of collectives", found.why, gain_s, low_s, high_s, command)
 
 
 def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list[Finding | str]:

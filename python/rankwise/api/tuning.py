@@ -230,18 +230,9 @@ def _path_of(name: str, command: Sequence[str]) -> Path | None:
 
 def _chooser(library: Library, profile: Profile) -> Chooser:
     from rankwise.engines.model import Model
-    from rankwise.engines.placement import Seats
     from rankwise.tune.choice import Chooser
 
-    seats = Seats.of_profile(profile)
-    kept = {}
-
-    def placed(call):  # type: ignore[no-untyped-def]
-        if call.node_of_rank not in kept:
-            kept[call.node_of_rank] = seats.on_nodes(call.node_of_rank)
-        return kept[call.node_of_rank]
-
-    return Chooser(library, Model(profile), placed)
+    return Chooser(library, Model(profile))
 
 
 def _result(

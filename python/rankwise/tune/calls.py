@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from rankwise.observe.steps import Steps
 from rankwise.units import format_count
 
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter")
-_OF_ALL = ("alltoall",)  # of which a record has the bytes for all ranks together
 MACHINE_KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter")
 _LARGEST = 1 << 22
 
@@ -47,31 +46,33 @@ def of_machine(ranks: int, node_of_rank: Sequence[int]) -> list[Called]:
 def of_record(record: Record, steps: Steps | None) -> tuple[list[Called], list[str]]:
     """Return the collectives of a program, and what is not looked at and why, in words."""
     known = record.header.get("communicators", [])
+    shapes = [shape for shape in record.header.get("shapes") or [] if shape]
+    ordered = any(shape.get("commutative") is False for shape in shapes)
+    element = max((int(shape.get("element_bytes") or 0) for shape in shapes), default=0) or 8
     per_step = Counter(_in_steps(record, steps)) if steps is not None else Counter[tuple[str, int, int]]()
     found: dict[Call, list[float]] = defaultdict(lambda: [0.0, 0.0])
     left: Counter[str] = Counter()
     for line in record.header.get("collectives", []):
-        name = str(line["call"]).removeprefix("MPI_").lower()
-        number = int(line["comm"])
+        name, number = str(line["call"]).removeprefix("MPI_").lower(), int(line["comm"])
+        comm = known[number] if number < len(known) else {}
+        size = int(comm.get("size", 0))
+        nodes = tuple(int(record.node_of_rank[rank]) for rank in comm.get("ranks") or range(record.ranks))
+        why = ""
         if name not in KINDS:
-            left[
-                f"{line['call']}: no rules of it are known" if name != "barrier" else f"{line['call']}: nothing is set for it"
-            ] += line["calls"]
+            why = "nothing is set for it"
+        elif not size or comm.get("inter"):
+            why = "its communicator is unknown, or between two groups"
+        elif ordered and "reduce" in name:
+            why = "an operation of the program does not commute: libraries have other rules for it"
+        elif size < 2 or line["bytes"] == 0:
+            why = f"{line['bytes']} B among {format_count(size, 'rank')}: there is nothing to choose"
+        elif len(nodes) != size or min(nodes) < 0:
+            why = "where its ranks ran is unknown"
+        if why:
+            left[f"{line['call']}: {why}"] += line["calls"]
             continue
-        if number >= len(known):
-            left[f"{line['call']}: its communicator is not known"] += line["calls"]
-            continue
-        ranks = known[number]["ranks"] or range(record.ranks)
-        size = int(known[number]["size"])
-        if size < 2 or line["bytes"] == 0:
-            left[f"{line['call']} of {format_count(size, 'rank')}, {line['bytes']} B: nothing to choose"] += line["calls"]
-            continue
-        nodes = tuple(int(record.node_of_rank[rank]) for rank in ranks)
-        if len(nodes) != size or min(nodes) < 0:
-            left[f"{line['call']}: where its ranks ran is not known"] += line["calls"]
-            continue
-        each = line["bytes"] // size if name in _OF_ALL else line["bytes"]
-        entry = found[Call(name, size, int(each), nodes)]
+        each = line["bytes"] // size if name == "alltoall" else line["bytes"] * (size if name == "reduce_scatter_block" else 1)
+        entry = found[Call(name, size, int(each), nodes, element)]
         entry[0] += line["calls"] / size
         entry[1] += per_step.pop((line["call"], number, int(line["bytes"])), 0.0) / size
     called = [Called(call, in_run, None if steps is None else in_step) for call, (in_run, in_step) in found.items()]
@@ -104,4 +105,4 @@ def with_octaves(called: Sequence[Called]) -> Iterator[Called]:
             key = (one.call.kind, one.call.ranks, one.call.node_of_rank, size)
             if key not in there:
                 there.add(key)
-                yield Called(Call(one.call.kind, one.call.ranks, size, one.call.node_of_rank))
+                yield Called(replace(one.call, size_bytes=size))

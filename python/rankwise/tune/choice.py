@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rankwise import _core
@@ -12,6 +12,7 @@ from rankwise.collectives.selection import Call, Selection, select
 from rankwise.collectives.settable import Setting, settable
 from rankwise.collectives.written import Library, Rule
 from rankwise.engines.model import Model
+from rankwise.engines.placement import Seats
 from rankwise.errors import InputError
 from rankwise.tune.calls import Called
 from rankwise.units import format_share
@@ -21,8 +22,6 @@ from rankwise.workloads.collective_schedule import Schedule
 LEAST_GAIN = 0.05
 _AS_GOOD = 0.02  # a setting that is so near to the best may be that of the size before
 _SAME_KIND = 1.15  # what an algorithm of the same kind may differ by from the library's own
-
-Placed = Callable[[Call], _core.Placement]
 
 
 @dataclass(frozen=True)
@@ -68,10 +67,11 @@ class Choice:
 class Chooser:
     """Chooses settings of one library on one machine."""
 
-    def __init__(self, library: Library, model: Model, placed: Placed) -> None:
+    def __init__(self, library: Library, model: Model) -> None:
         self.library = library
         self._model = model
-        self._placed = placed
+        self._seats = Seats.of_profile(model.profile)
+        self._kept: dict[tuple[int, ...], _core.Placement] = {}
 
     def choose(self, called: Sequence[Called]) -> list[Choice]:
         """Return what is chosen for each kind, number of ranks and size, ascending. Raises InputError for a lacking link."""
@@ -135,7 +135,9 @@ class Chooser:
         """Return the mean time of calls that are carried out so; None where an algorithm cannot be for one of them."""
         prices: list[Price] = []
         for call, schedule in zip(calls, schedules, strict=True):
-            placement = self._placed(call)
+            if call.node_of_rank not in self._kept:
+                self._kept[call.node_of_rank] = self._seats.on_nodes(call.node_of_rank)
+            placement = self._kept[call.node_of_rank]
             if schedule.core.why_not(placement):
                 return None
             prices.append(self._model.price(Program(schedule), 1, placement))

@@ -150,6 +150,13 @@ def test_a_program_from_observe_to_try(rankwise: Run, tmp_path: Path, mpi: Mpi, 
     assert found["gain_lo_s"] < found["gain_s"] < found["gain_hi_s"]
     left = {one["what"]: one["why"] for one in found["unchanged"]}
     assert any("MPI_Barrier" in what for what in left)
+    # advise says so, too.
+    findings = rankwise("advise", "app.comm", "--profile", "machine.json", "--json").json["findings"]
+    (advised,) = (one for one in findings if one["kind"] == "settings")
+    assert (
+        advised["command"] == "rankwise tune app.comm --profile machine.json -o tuned/" and "bcast of 1 MiB" in advised["why"]
+    )
+    assert 0 < advised["gain_s"] <= found["gain_s"] * 1.01
     # Both are run, on the hosts of the record; they were made for another library and more nodes.
     tried = rankwise("try", "here.comm", "--settings", "tuned", "--pairs", "2", "--json", *command)
     assert tried.code == 0

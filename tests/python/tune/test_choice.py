@@ -11,7 +11,7 @@ from rankwise.collectives.written import Library
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats
 from rankwise.machine.profile import Profile, open_profile
-from rankwise.tune.calls import Called, with_octaves
+from rankwise.tune.calls import Called, of_record, with_octaves
 from rankwise.tune.choice import LEAST_GAIN, Choice, Chooser, rules_of_choices
 from rankwise.workloads.base import Program
 from rankwise.workloads.collective_schedule import Schedule
@@ -25,8 +25,7 @@ def profile() -> Profile:
 
 
 def chosen(profile: Profile, library: str, *called: Called) -> list[Choice]:
-    seats = Seats.of_profile(profile)
-    return Chooser(Library(library), Model(profile), lambda call: seats.on_nodes(call.node_of_rank)).choose(called)
+    return Chooser(Library(library), Model(profile)).choose(called)
 
 
 @pytest.mark.parametrize("ranks", [7, 8])
@@ -90,3 +89,34 @@ def test_a_size_is_looked_at_with_the_ends_of_its_octave() -> None:
     nodes = (0, 1, 2)
     found = list(with_octaves([Called(Call("bcast", 3, 5000, nodes), 7.0), Called(Call("bcast", 3, 4096, nodes), 1.0)]))
     assert [(one.call.size_bytes, one.in_run) for one in found] == [(5000, 7.0), (8191, 0.0), (4096, 1.0)]
+
+
+def test_calls_of_a_record_are_taken_as_the_library_sees_them() -> None:
+    """Bytes as a call counts them; what has no rules, or no communicator that is known, is left with the reason."""
+    import numpy as np
+
+    from rankwise.observe.record import Record
+
+    def line(call: str, comm: int, size: int, calls: int) -> dict[str, object]:
+        return {"call": call, "comm": comm, "bytes": size, "root": None, "calls": calls, "ranks": 4}
+
+    lines = [line("MPI_Alltoall", 0, 400, 8), line("MPI_Reduce_scatter_block", 0, 100, 4), line("MPI_Bcast", 1, 50, 6),
+             line("MPI_Allgatherv", 0, 8, 4), line("MPI_Bcast", 7, 8, 4), line("MPI_Allreduce", 0, 0, 4)]  # fmt: skip
+    none, empty = np.full(4, -1, np.int32), np.zeros(0, np.uint64)
+    header = {"collectives": lines, "communicators": [{"size": 4, "ranks": None}, {"size": 3, "ranks": [0, 1, 3]}], "calls": []}
+    nodes = np.array([0, 0, 1, 1], np.int32)
+    record = Record(
+        header, 4, ("a", "b"), nodes, none, none, np.zeros(5, np.int64), empty, empty, empty, empty,
+        np.zeros((0, 32), np.uint32),
+    )  # fmt: skip
+    called, left = of_record(record, None)
+    found = {one.call.kind: (one.call.ranks, one.call.size_bytes, one.call.node_of_rank, one.in_run) for one in called}
+    assert found == {
+        "alltoall": (4, 100, (0, 0, 1, 1), 2.0), "reduce_scatter_block": (4, 400, (0, 0, 1, 1), 1.0),
+        "bcast": (3, 50, (0, 0, 1), 2.0),
+    }  # fmt: skip
+    assert [words.split(":")[0] for words in left] == ["MPI_Allgatherv", "MPI_Bcast", "MPI_Allreduce"]
+    header["shapes"] = [{"commutative": False, "element_bytes": 16}]
+    called, left = of_record(record, None)
+    assert {one.call.kind for one in called} == {"alltoall", "bcast"} and any("does not commute" in words for words in left)
+    assert {one.call.element_bytes for one in called} == {16}

@@ -1,0 +1,42 @@
+"""What settings gain an observed program, in short: what 'rankwise advise' says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankwise.collectives.selection import libraries_of
+from rankwise.collectives.written import Library
+from rankwise.engines.model import Model
+from rankwise.observe.record import Record
+from rankwise.observe.steps import Steps
+from rankwise.tune.calls import of_record
+from rankwise.tune.choice import Chooser, Gain, together
+from rankwise.units import format_size, format_time
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """The gain of all settings, of a step (or the run, where no step is known), and the collective that gains most."""
+
+    gain: Gain
+    why: str
+
+
+def recommended(record: Record, steps: Steps | None, model: Model) -> Recommended | None:
+    """Return what settings gain; None where no collective is called, or the library's rules are not known."""
+    libraries, unknown = libraries_of(str(record.header.get("mpi") or ""))
+    called, _ = of_record(record, steps)
+    if unknown is not None or not called:
+        return None
+    choices = [one for one in Chooser(Library(libraries[0]), model).choose(called) if one.setting is not None]
+    each = [(one, one.gain.times(one.in_run if one.in_step is None else one.in_step)) for one in choices]
+    each = [(one, gain) for one, gain in each if gain.s > 0]
+    if not each:
+        return Recommended(Gain(0.0, 0.0, 0.0), "")
+    best, _ = max(each, key=lambda pair: pair[1].s)
+    assert best.setting is not None
+    return Recommended(
+        together(gain for _, gain in each),
+        f"{libraries[0]} selects {best.selected.name} for a {best.kind} of {format_size(best.size_bytes)} "
+        f"({format_time(best.now_s)}); {best.setting.words} takes {format_time(best.new_s)}",
+    )  # fmt: skip
