@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise import _core
 from rankwise.cache import cache_folder
 from rankwise.collectives.selection import Call, known_libraries, libraries_of, select
-from rankwise.errors import InputError
+from rankwise.errors import InputError, unreadable
 from rankwise.records import computed, key, record
 from rankwise.units import format_size, format_time, parse_ints, parse_sizes
 from rankwise.workloads.base import (
@@ -70,6 +70,7 @@ class CollectiveCase(Case):
     nodes_of_ranks: tuple[int, ...] = ()
     others: tuple[Schedule, ...] = ()  # what else the library may select
     remark: str = ""
+    measured_s: float | None = None  # by OSU's benchmark
 
     @property
     def ranks(self) -> int:
@@ -100,8 +101,11 @@ class CollectiveCase(Case):
         prices = [model.price(self, replace(self.program(), schedules=one), 1) for one in (self.schedule, *self.others)]
         slowest, price = Price.slowest(prices)
         case = replace(self, schedule=(self.schedule, *self.others)[slowest])
+        measured = {} if self.measured_s is None else {
+            "measured_s": self.measured_s, "error": price.span.time_s / self.measured_s - 1
+        }  # fmt: skip
         return Row.of("model", case, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
-                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
+                      figures={"busiest": asdict(price.busiest), **measured})  # fmt: skip
 
     @property
     def together(self) -> Hashable:
@@ -165,6 +169,8 @@ class CollectiveFigures(Figures):
     """What only collectives have of a row."""
 
     times_best: float = key("how many times as long as the best algorithm", optional=True)
+    measured_s: float = key("what OSU's benchmark measured", optional=True)
+    error: float = key("of the prediction against it, as a share", optional=True)
 
 
 @dataclass(frozen=True)
@@ -179,6 +185,7 @@ class CollectiveOptions(Options):
     )
     algorithm: str = option("", "Algorithms to compare: all, or ids: ring,rabenseifner. Default: the library's and the best.")
     element_bytes: int = option(4, "Bytes of the datatype, for rules that count elements.", least=1)
+    osu: Path | None = option(None, "Output of osu_allreduce or its like: the collective, sizes, and what they took.")
 
 
 class CollectiveWorkload(Workload):
@@ -199,16 +206,18 @@ class CollectiveWorkload(Workload):
 
     def cases(self, options: CollectiveOptions, site: Site) -> list[CollectiveCase]:
         found: list[CollectiveCase] = []
+        options, measured_s = _measured(options)
         for call in self._calls(options, site):
             if options.algorithm:
                 found += self._candidates(options, call)
                 continue
-            found.append(self._selected(options, call, site))
+            found.append(replace(self._selected(options, call, site), measured_s=measured_s.get(call.size_bytes)))
             if site.verb == "predict":
                 found += self._candidates(options, call)
         return found
 
     def candidates(self, options: CollectiveOptions, site: Site) -> list[CollectiveCase]:
+        options, _ = _measured(options)
         return [case for call in self._calls(options, site) for case in self._candidates(options, call)]
 
     def _calls(self, o: CollectiveOptions, site: Site) -> Iterator[Call]:
@@ -278,10 +287,17 @@ class CollectiveWorkload(Workload):
         if not selected:
             return rows
         of_rest = min((row for row in rows if row not in selected), key=lambda row: row.time_s)
-        return [*selected, replace(of_rest, case=replace(of_rest.case, selected_by="best"))]  # type: ignore[type-var]
+        measured_s = selected[0].case.measured_s  # type: ignore[attr-defined]
+        best_case = replace(of_rest.case, selected_by="best", measured_s=measured_s)  # type: ignore[type-var]
+        return [*selected, replace(of_rest, case=best_case)]
 
     def columns(self, row: Row) -> dict[str, str]:
-        return {"times best": f"{row.figures['times_best']:.2f}"} if "times_best" in row.figures else {}
+        cells = {"times best": f"{row.figures['times_best']:.2f}"} if "times_best" in row.figures else {}
+        if row.case.measured_s is not None:  # type: ignore[attr-defined]
+            measured, error = row.figures.get("measured_s"), row.figures.get("error")
+            cells["measured"] = "" if measured is None else format_time(measured)
+            cells["error"] = "" if error is None else f"{100 * error:+.1f} %"
+        return cells
 
     def headline(self, rows: Sequence[Row]) -> str | None:
         """Say where the library's choice loses most against the best."""
@@ -314,6 +330,23 @@ class CollectiveWorkload(Workload):
                 size = "" if case.collective == "barrier" else f"{format_size(case.message_bytes)}"
                 told.setdefault(f"{case.library} selects {case.library_name} ({case.why})", []).append(size)
         return [": ".join(filter(None, (", ".join(dict.fromkeys(sizes)), words))) for words, sizes in told.items()]
+
+
+def _measured(options: CollectiveOptions) -> tuple[CollectiveOptions, dict[int, float]]:
+    """Return options for what an OSU benchmark measured, and its times by size. Raises InputError."""
+    if options.osu is None:
+        return options, {}
+    from rankwise.measure.imports.osu import read_collective
+
+    try:
+        lines = options.osu.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{options.osu} {unreadable(error)}: give the output of osu_allreduce, say") from None
+    found = read_collective(options.osu, lines)
+    require_known(found.collective, KINDS, f"{options.osu}: collective")
+    times_s = {point.size_bytes: point.time_s for point in found.points}
+    sizes = ",".join(map(str, times_s))
+    return replace(options, collective=found.collective, size=sizes, element_bytes=found.element_bytes, osu=None), times_s
 
 
 def _selected_by(*rows: Row) -> tuple[str | None, ...]:

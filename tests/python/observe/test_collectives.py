@@ -196,18 +196,19 @@ def test_a_record_holds_what_rules_ask_for(build: Build, start: Start, tmp_path:
 
 
 @pytest.mark.system_mpi
+@pytest.mark.parametrize(("kind", "ranks"), [("openmpi", RANKS), ("openmpi5", 4)])
 def test_each_pair_exchanges_what_open_mpi_counts(
-    build: Build, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    build: Build, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, ranks: int
 ) -> None:
     """Open MPI's monitoring component counts all messages: those of ten steps more are ten times the observed step's."""
-    program = str(build("openmpi", "collectives.c"))
+    program = str(build(kind, "collectives.c"))
 
     def counted(steps: int) -> Counter[tuple[int, int, str]]:
         folder = tmp_path / str(steps)
         folder.mkdir()
         for name, value in (("enable", 2), ("enable_output", 3), ("filename", folder / "pairs")):
             monkeypatch.setenv(f"OMPI_MCA_pml_monitoring_{name}", str(value))
-        command = [*start("openmpi", RANKS), program, str(steps)]
+        command = [*start(kind, ranks), program, str(steps)]
         subprocess.run(command, check=True, env=os.environ, capture_output=True, timeout=120)
         found: Counter[tuple[int, int, str]] = Counter()
         for words in (line.split() for path in folder.glob("pairs.*") for line in path.read_text().splitlines()):
@@ -219,7 +220,7 @@ def test_each_pair_exchanges_what_open_mpi_counts(
     more = counted(12)
     more.subtract(counted(2))
     monkeypatch.delenv("OMPI_MCA_pml_monitoring_enable")
-    code, record = observe([*start("openmpi", RANKS), program, "12"], tmp_path / "app.comm")
+    code, record = observe([*start(kind, ranks), program, "12"], tmp_path / "app.comm")
     assert code == 0 and record is not None
     step = observed_step(record)
     ours: Counter[tuple[int, int, str]] = Counter()

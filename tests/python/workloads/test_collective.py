@@ -52,6 +52,30 @@ def test_the_librarys_choice_stands_beside_the_best(rankwise: Callable[..., Any]
     assert len(lines) <= 25 and max(len(line) for line in lines if " MiB " in line and "–" in line) <= 80
 
 
+SAMPLES = Path(__file__).parents[2] / "data" / "osu-samples"
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("allreduce", [1 << k for k in range(2, 11)]), ("barrier", [0])])
+def test_what_osu_measured_stands_beside_the_prediction(rankwise: Callable[..., Any], name: str, sizes: list[int]) -> None:
+    arguments = ("--osu", str(SAMPLES / f"osu74_{name}.txt"), "--ranks", "8", "--library", "mpich-5.0")
+    rows = [row for row in predicted(rankwise, *arguments) if row["selected_by"] == "library"]
+    assert [(row["collective"], row["message_bytes"]) for row in rows] == [(name, size) for size in sizes]
+    assert rows[0]["measured_s"] == pytest.approx({"allreduce": 11746.58e-6, "barrier": 12969.55e-6}[name])
+    assert all(row["error"] == pytest.approx(row["time_s"] / row["measured_s"] - 1) for row in rows)
+    shown = rankwise("predict", "collective", *arguments).out
+    assert "measured" in shown and {"allreduce": " 11.7", "barrier": " 13.0"}[name] in shown
+
+
+def test_osu_files_of_no_collective(rankwise: Callable[..., Any]) -> None:
+    for file, says in (
+        (SAMPLES / "osu74_latency_default.txt", "is not the output of an OSU benchmark of a blocking collective"),
+        (Path("gone.txt"), "gone.txt does not exist: give the output of osu_allreduce"),
+        (FROZEN / "nodes.json", "is not the output of an OSU benchmark"),
+    ):
+        refused = rankwise("predict", "collective", "--osu", str(file), "--ranks", "8")
+        assert refused.code == 2 and says in refused.err, refused.err
+
+
 def test_a_rule_may_know_nodes(rankwise: Callable[..., Any]) -> None:
     arguments = ("allreduce", "--bytes", "64kB", "--ranks", "16", "--library", "openmpi-5.0", "--ranks-per-node")
     (han, _), (flat, _) = (predicted(rankwise, *arguments, each) for each in ("4", "1"))

@@ -1,9 +1,10 @@
-"""The output of the OSU micro-benchmarks, versions 5 to 7: point to point, one-sided, all-to-all and neighbourhood collectives.
+"""The output of the OSU micro-benchmarks, versions 5 to 7: point to point, one-sided, collectives of MPI.
 
 osu_latency is a ping-pong: its one-way times are the send curve. What the others count has a place of its own, as the time of
 one message: of a stream with so many in flight (osu_bw, osu_mbw_mr), of one direction while both stream (osu_bibw), of a
 ping-pong beside others (osu_multi_lat), of a put; or as the time of one call of a collective. Further datatypes of one run, and
-buffers on an accelerator, are told apart by names of their own. Other collectives are refused.
+buffers on an accelerator, are told apart by names of their own. Other collectives have no place in a profile: what they took is
+held against predictions (``read_collective``).
 
 Times are printed in microseconds and bandwidths in 1e6 bytes/s with two decimals, as a rule: the rounding is the
 interval, since the output says nothing of the spread. Where percentiles were printed, the median stands for the row.
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import InputError
+from rankwise.machine.link import LEAST_SIZES, Point
 from rankwise.measure.imports.table import RERUN, SEND, Column, Lines, Printed, Rows, Table, read_count, read_size
 
 DEFAULT_WINDOW = 64
@@ -63,6 +65,7 @@ class _Benchmark:
     keeps_as: str
     what: str
     messages: int | None = None
+    least: int = LEAST_SIZES  # how many sizes there must be
 
     def in_words(self, context: _Context) -> str:
         """Say what was counted."""
@@ -105,18 +108,22 @@ _ONE_SIDED = {
     ),
 }
 _COLLECTIVE = re.compile(
-    r"(?P<nonblocking>Non-[Bb]locking )?(?P<neighbour>Neighborhood )?(?P<kind>All-to-All[vw]?|Allgatherv?)"
-    r"(?: Personalized Exchange)? Latency"
+    r"(?P<nonblocking>Non-[Bb]locking )?(?P<neighbour>Neighborhood )?(?P<kind>All-to-All[vw]?|Allgatherv?|Allreduce|Broadcast"
+    r"|Reduce|Reduce_[Ss]catter(?:_[Bb]lock)?|Gatherv?|Scatterv?|Barrier)(?: Personalized Exchange)? Latency"
 )
 
 
+_KEPT = re.compile("i?(neighbor-)?(alltoall|allgather).*")  # what has a place in a profile
+_NO_SIZE = frozenset({"barrier"})
+
+
 def _collective(match: re.Match[str]) -> _Benchmark:
-    kind = match["kind"].replace("-to-All", "toall").replace("-", "").lower()
+    kind = match["kind"].replace("-to-All", "toall").replace("-", "").replace("Broadcast", "bcast").lower()
     name = f"neighbor-{kind}" if match["neighbour"] else kind
     command = f"osu_{'i' if match['nonblocking'] else ''}{name.replace('-', '_')}"
     if match["nonblocking"]:
         return _Benchmark(command, f"i{name}", f"the time of one {name} begun and waited for")
-    return _Benchmark(command, name, f"the time of one {name}")
+    return _Benchmark(command, name, f"the time of one {name}", least=LEAST_SIZES if _KEPT.fullmatch(name) else 1)
 
 
 def recognises_osu(lines: Sequence[str]) -> bool:
@@ -124,8 +131,9 @@ def recognises_osu(lines: Sequence[str]) -> bool:
     return any(_TITLE.fullmatch(line) or _USAGE.fullmatch(line) for line in lines)
 
 
-def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table]:
-    """Read all tables of an OSU benchmark's output; ``window`` is what ``-W`` was, where the output does not say it.
+def read_osu(path: Path, lines: Sequence[str], window: int | None, every: bool = False) -> list[Table]:
+    """Read all tables of an OSU benchmark's output; ``window`` is what ``-W`` was, where the output does not say it; ``every``:
+    also collectives that have no place in a profile.
 
     Raises InputError for what is damaged or is not point to point.
     """
@@ -140,7 +148,7 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
             reason = next((f" ({x})" for x in source.below if re.match("(Invalid|Unknown)", x)), "")
             raise InputError(f"{source.where}: the benchmark printed its usage instead of a table{reason}: run it again")
         if title := _TITLE.fullmatch(line):
-            benchmark, device = _benchmark(title, source.where)
+            benchmark, device = _benchmark(title, source.where, every)
             version = f" {title['version']}" if title["version"] else ""
             context = _Context(benchmark.command + version, window or DEFAULT_WINDOW, notes=tuple(above), aside=device)
             datatype, first_datatype, header, above = "", "", None, []
@@ -158,7 +166,7 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
             context = replace(context, window=window, pairs=read_count(pairs["pairs"], "pairs", source.where))
             if context.pairs < 1 or context.window < 1:
                 raise InputError(f"{source.where}: pairs and window size must be at least 1: {RERUN}")
-        elif (named := _DATATYPE.fullmatch(line)) or (line.startswith("#") and "Size" in line.split()):
+        elif (named := _DATATYPE.fullmatch(line)) or (line.startswith("#") and _begins_rows(line, benchmark)):
             if named:
                 datatype = named["name"]
             else:
@@ -174,7 +182,32 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None) -> list[Table
     return tables
 
 
-def _benchmark(title: re.Match[str], where: str) -> tuple[_Benchmark, tuple[str, ...]]:
+@dataclass(frozen=True)
+class MeasuredCollective:
+    """What a blocking collective took, by size; ``element_bytes``: of the datatype."""
+
+    collective: str
+    element_bytes: int
+    points: tuple[Point, ...]
+
+
+def read_collective(path: Path, lines: Sequence[str]) -> MeasuredCollective:
+    """Read the first table of a benchmark of a collective. Raises InputError."""
+    tables = read_osu(path, lines, None, every=True) if recognises_osu(lines) else []
+    match = re.fullmatch(r"osu_([a-z]\w*)(?: \S+)?", tables[0].program) if tables else None
+    if match is None or match[1] != tables[0].keeps_as:
+        raise InputError(f"{path} is not the output of an OSU benchmark of a blocking collective: give osu_allreduce's, say")
+    named = next((found[1] for found in map(_DATATYPE.fullmatch, lines) if found), "")
+    reduces = "reduce" in match[1]
+    return MeasuredCollective(match[1], 1 if named == "MPI_CHAR" or not reduces else 4, tables[0].points)
+
+
+def _begins_rows(line: str, benchmark: _Benchmark) -> bool:
+    """Tell whether a line has the titles of columns; a barrier has no size."""
+    return "Size" in line.split() or (benchmark.keeps_as in _NO_SIZE and _COLUMNS.match(line.lstrip("# \t")) is not None)
+
+
+def _benchmark(title: re.Match[str], where: str, every: bool) -> tuple[_Benchmark, tuple[str, ...]]:
     """Return what a title tells of, and what sets it apart where its buffers are on an accelerator."""
     device = re.search(r"-(CUDA|ROCM|OPENACC|SYCL)\b", title["api"])
     api = title["api"].replace(device[0], "") if device else title["api"]
@@ -183,6 +216,11 @@ def _benchmark(title: re.Match[str], where: str) -> tuple[_Benchmark, tuple[str,
         found = _ONE_SIDED.get(f"{api.removeprefix('MPI_')} {title['name']}".lower())
     elif api == "MPI" and (collective := _COLLECTIVE.fullmatch(title["name"])):
         found = _collective(collective)
+        if not every and not _KEPT.fullmatch(found.keeps_as):
+            raise InputError(
+                f"{where}: OSU's '{title['name']}' test has no place in a profile: hold it against a prediction, "
+                "rankwise predict collective --osu"
+            )
     if found is None:
         name = title["name"] if api == "MPI" else f"{title['api']} {title['name']}"
         raise InputError(
@@ -201,7 +239,9 @@ def _read_table(source: Lines, header: tuple[str, int], benchmark: _Benchmark, c
     chosen = _chosen(titles, benchmark, start)
     columns = [Column(title) for title in titles]
     rows, notes = Rows(), list(context.notes)
-    for cells in source.rows(1 + len(titles), notes):
+    sized = benchmark.keeps_as not in _NO_SIZE
+    for printed_cells in source.rows(sized + len(titles), notes):
+        cells = printed_cells if sized else ["0", *printed_cells]
         size, where = read_size(cells[0], source.where), source.where
         samples, figure = 1, None
         for title, column, cell in zip(titles, columns, cells[1:], strict=True):
@@ -229,7 +269,7 @@ def _read_table(source: Lines, header: tuple[str, int], benchmark: _Benchmark, c
             notes.append(source.note(f"rounding left nothing of the figure at {size} B: row left out"))
             continue
         rows.add(size, time_s, None, None, samples, where)
-    points = rows.finish(start)
+    points = rows.finish(start, benchmark.least)
     if benchmark.messages:
         notes.append(f"{path.name}: the output does not say how many messages were in flight: {context.window} assumed")
     statistic = "median" if chosen.startswith("P50 ") else "mean"

@@ -103,12 +103,10 @@ class Rows:
             raise InputError(f"{where}: size {size_bytes} B {how}: is the file edited, or two runs in one? {RERUN}")
         self._points.append(Point(size_bytes, time_s, low_s, high_s, samples))
 
-    def finish(self, where: str) -> tuple[Point, ...]:
+    def finish(self, where: str, least: int = LEAST_SIZES) -> tuple[Point, ...]:
         """Return all rows. Raises InputError for too few."""
-        if len(self._points) < LEAST_SIZES:
-            raise InputError(
-                f"{where}: the table has {len(self._points)} size(s), a model needs at least {LEAST_SIZES}: {RERUN}"
-            )
+        if len(self._points) < least:
+            raise InputError(f"{where}: the table has {len(self._points)} size(s), at least {least} are needed: {RERUN}")
         return tuple(self._points)
 
 
