@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "python" / "models"))
 
 from rankwise.distributions import t_quantile
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.cells import Cells, ways_of
 from rankwise.measure.imports import read_tables

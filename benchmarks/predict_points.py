@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.papers.werner2023_study import ping_pong_profile
 from rankwise.statistics import median_interval_95
 from rankwise.workloads.exchange import Asked, make_cases

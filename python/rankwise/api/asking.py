@@ -240,7 +240,7 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
     ``load`` or ``measure`` returned. Raises InputError where the profile lacks what is needed.
     """
     from rankwise.engines.ledger import Where, keep_rows, machine_of
-    from rankwise.engines.session import predict_rows
+    from rankwise.engines.predict import predict_rows
 
     workload = workload_of(pattern)
     placed = _placed(profile, ranks)
@@ -390,7 +390,7 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
     InputError.
     """
     from rankwise.decide.fft_plans import tried_plans
-    from rankwise.engines.session import predict_rows
+    from rankwise.engines.predict import predict_rows
 
     if isinstance(pattern, ExchangeOptions):
         question = question_of(pattern.left(**CHOOSING))

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from rankwise.api.questions import writable
 from rankwise.cli.terminal import shown
-from rankwise.cli.verbs import GROUPS
+from rankwise.cli.verbs import GROUPS, SAYS
 from rankwise.errors import EXIT_UNUSABLE
 from rankwise.files import json_text
 from rankwise.progress import tell
@@ -96,14 +96,11 @@ class _Root(_Group):
     """What rankwise is for, how to begin, and the verbs that most people need, by group."""
 
     def help_text(self, ctx: Any, brief: bool) -> str:
-        from rankwise.cli.layout import commands_of
-
         formatter = ctx.make_formatter()
-        says = dict(commands_of(self, ctx)[1])
         formatter.write(f"{inspect.cleandoc(self.help or '')}\n\nUsage: rankwise COMMAND [OPTIONS]\n")
         for group, (listed, _) in GROUPS.items():
             with formatter.section(group):
-                formatter.write_dl([(f"{name:<8}", says[name]) for name in listed])
+                formatter.write_dl([(f"{name:<8}", SAYS[name]) for name in listed])
         return f"{formatter.getvalue()}{_BELOW_COMMANDS}"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -115,7 +117,12 @@ def manual_page(path: str, command: Any, context: Any) -> str:
 
     name = path.replace(" ", "-")
     text = " ".join((command.help or "").partition("\n\n")[0].split())
-    lines = [f'.TH "{name.upper()}" "1" "" "rankwise {__version__}"', ".SH NAME", f"{name} \\- {_roff(first_sentence(text))}"]
+    written = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
+    lines = [
+        f'.TH "{name.upper()}" "1" "{time.strftime("%Y-%m-%d", written)}" "rankwise {__version__}"',
+        ".SH NAME",
+        f"{name} \\- {_roff(first_sentence(text))}",
+    ]
     lines += [".SH SYNOPSIS", f".B {_roff(path)}", "[OPTIONS]", ".SH DESCRIPTION"]
     paragraphs = [_roff(" ".join(paragraph.split())) for paragraph in re.split(r"\n\s*\n", command.help or "")]
     lines += "\n.PP\n".join(paragraphs).splitlines()

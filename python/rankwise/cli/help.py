@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rankwise.cli.base import app, verb
-from rankwise.cli.verbs import GROUPS, register_verbs
+from rankwise.cli.verbs import GROUPS, SAYS, register_verbs
 
 
 @verb(
@@ -28,14 +28,11 @@ def show_help(
 
         show([Listing(list(TERMS.items()))])
         return 0
-    register_verbs([] if everything else command or [])
     if not everything:
+        register_verbs(command or ["-h"])
         return int(app(args=[*(command or []), "--help"], prog_name="rankwise", standalone_mode=False) or 0)
-    from rankwise.cli.layout import commands_of
-
-    says = dict(commands_of(typer.main.get_command(app), None)[1])
     for group, (first, further) in GROUPS.items():
         print(f"{group:<22}{' '.join(first)}")
         for name in further:
-            print(f"  {name:<11}{says[name]}")
+            print(f"  {name:<11}{SAYS[name]}")
     return 0

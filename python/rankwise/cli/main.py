@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     complain = partial(_complain, arguments=arguments)
     begin_printing()
     try:
-        register_verbs(arguments)
+        register_verbs(arguments or ["-h"])
         result = app(args=list(arguments), prog_name="rankwise", standalone_mode=False)
         if result == EXIT_INTERRUPTED and _signals:  # typer has taken the interrupt for an exit code
             raise KeyboardInterrupt

@@ -25,14 +25,43 @@ GROUPS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"reproduce": "report", "ledger": "kept", "cache": "kept", "completion": "completion"},
     ),
 }  # fmt: skip
+# What each does, as the first words of its help say it: the list of all of them needs no verb's module.
+SAYS = {
+    "observe": "Record which rank sends what to which while your program runs",
+    "advise": "Say what to change in the program, and what that gains",
+    "tune": "Find the best collective algorithms and write the MPI's settings",
+    "try": "Run the program before and after a change, and compare",
+    "preload": "Let MPI_Cart_create of a running program place its ranks",
+    "doctor": "Check whether this machine is fit to measure",
+    "measure": "Measure latency and bandwidth between cores and between nodes",
+    "health": "Compare the machine's speed with earlier sessions",
+    "profile": "Show, fit, import, compare and export machine profiles",
+    "fit": "Fit link models (Hockney, LogGP, ...) to the raw samples",
+    "quick": "Take the tour: measure, predict, run, map, report",
+    "map": "Find which rank belongs on which node",
+    "predict": "Predict how long a communication pattern takes",
+    "project": "Predict a pattern for a machine that you do not have",
+    "choose": "Rank algorithms and modes for a pattern, fastest first",
+    "validate": "Predict a pattern, run it, and compare",
+    "run": "Run a pattern on this machine and verify the data",
+    "simulate": "Run a pattern under SimGrid with more ranks than you have",
+    "exchange": "Print or prove the message schedule of an algorithm",
+    "machines": "List and show the described machines",
+    "report": "Write one HTML page of results",
+    "slurm": "Write, submit and follow Slurm jobs",
+    "reproduce": "Redo a published study and compare the results",
+    "ledger": "Show how well earlier predictions held",
+    "cache": "List and clear cached builds",
+    "completion": "Print shell completion, or write manual pages",
+}
 # By a command line's first word.
 MODULES = {name: module for group in GROUPS.values() for verbs in group for name, module in verbs.items()} | {"help": "help"}
 
 
 def register_verbs(arguments: Sequence[str]) -> None:
-    """Register the verbs that a command line may mean: those of its first word, or all where that is no verb's."""
+    """Register the verbs that a command line may mean: those of its first word, none where it lists them, else all."""
     first = arguments[0] if arguments else ""
-    if first == "--version":
+    if first in ("--version", "-h", "--help"):
         return
     for module in [MODULES[first]] if first in MODULES else dict.fromkeys(MODULES.values()):
         import_module(f"rankwise.cli.{module}")

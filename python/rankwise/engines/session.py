@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankwise import _core
-from rankwise.engines.fft_lengths import timed
-from rankwise.engines.model import Model
 from rankwise.engines.placement import Placement, Seats, profile_placement
 from rankwise.engines.platform import System, make_system
+from rankwise.engines.predict import finished, predict_rows
 from rankwise.engines.run import Here, Runner
 from rankwise.engines.simulate import Simulator, require_simulable
 from rankwise.engines.under_way import require_seconds, under_way
@@ -20,7 +19,6 @@ from rankwise.files import require_folder
 from rankwise.launch.smpi import find_simgrid
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.observe.timeline import Timeline
-from rankwise.workloads import workloads
 from rankwise.workloads.base import Case, Row
 from rankwise.workloads.comparison import Comparison, Validation
 
@@ -29,27 +27,12 @@ ENGINES = ("model", "simgrid", "run")  # in the order of belief: the last at han
 _TRACED_S = 0.02  # of repetitions that are traced: a few hundred calls of each rank
 
 
-def predict_rows(
-    profile: Profile,
-    cases: Sequence[Case],
-    placement: Placement | None = None,
-    link_model: str | None = None,
-    loaded: bool = False,
-) -> list[Row]:
-    """Ask the model for all cases, ranks placed as the profile's scheduler would unless a placement says otherwise.
-
-    What a case says is to be timed for it is timed first, where it was not before.
-    """
-    model, placed = Model(profile, link_model, loaded), placement or profile_placement(profile)
-    return _finished(model.rows(timed(profile, cases, placed, model.pricer(placed)), placed))
-
-
 def run_rows(cases: Sequence[Case], here: Here, samples: Path, seconds: float) -> list[Row]:
     """Run all cases on this machine, or each rank on its host, one rank a core. Raises RankwiseError and its kinds."""
     require_seconds(seconds)
     here.mpi.require_match()
     with under_way("running", len(cases), f"the samples so far are in {samples}") as progress:
-        return _finished(Runner(here, samples, seconds, progress).rows(cases))
+        return finished(Runner(here, samples, seconds, progress).rows(cases))
 
 
 def simulate_rows(
@@ -67,7 +50,7 @@ def simulate_rows(
         system.require_links(placed)
     platform = system.platform(placements, topology, nodes)
     with _simulator(folder, max(case.ranks for case in cases), len(cases), jobs) as simulator:
-        return _finished(simulator.rows(cases, platform, placement, system.profile))
+        return finished(simulator.rows(cases, platform, placement, system.profile))
 
 
 def trace_simulation(system: System, row: Row, topology: str, nodes: int | None, placement: Placement) -> Timeline:
@@ -93,10 +76,6 @@ def trace_run(row: Row, here: Here) -> Timeline:
         raise RankwiseError("the ranks left no record: their MPI drops LD_PRELOAD, or is linked statically")
     nodes = here.node_of_rank(case.ranks)
     return traced(record, Seats().on_nodes(nodes) if max(nodes) > 0 else here.locations(case.ranks), row)
-
-
-def _finished(rows: Sequence[Row]) -> list[Row]:
-    return workloads()[rows[0].case.workload].finish(rows) if rows else []
 
 
 @contextmanager
@@ -197,7 +176,7 @@ def _paired(
             profile, cases, here.placement(profile)
         )
     known = rows["model"]
-    measured = _finished([
+    measured = finished([
         Row.of("real", case, span, model.messages_per_rank, model.bytes_per_rank, verified, (), repetitions=count)
         for case, model, (span, verified, count) in zip(cases, known, timed, strict=True)
     ])  # fmt: skip

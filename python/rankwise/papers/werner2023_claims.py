@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankwise import _core
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
 from rankwise.machine.profile import Link, Profile

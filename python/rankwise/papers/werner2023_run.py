@@ -109,7 +109,7 @@ def _measured(rows: list[Row], statistic: str) -> Times:
 
 
 def _predicted(profile: Profile, rows: list[Row], loaded: bool = False) -> Times:
-    from rankwise.engines.session import predict_rows
+    from rankwise.engines.predict import predict_rows
 
     return {_key(row): row.time_s for row in predict_rows(profile, [row.case for row in rows], loaded=loaded)}
 

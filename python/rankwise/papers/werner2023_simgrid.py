@@ -13,7 +13,8 @@ import numpy as np
 
 from rankwise.blocks import Column, Table
 from rankwise.engines.platform import system_of_profile
-from rankwise.engines.session import predict_rows, simulate_rows
+from rankwise.engines.predict import predict_rows
+from rankwise.engines.session import simulate_rows
 from rankwise.papers import cited
 from rankwise.papers.werner2023_study import Published, ns, ping_pong_profile, published_rows
 from rankwise.report.reproduction import Reproduction, Section

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.machine.link import LinkModel, Segment
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.imports import import_profile

@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 from rankwise.blocks import Column, Table
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.machine.profile import Profile
 from rankwise.records import Interval, Record, computed, key, record, told
 from rankwise.report.reproduction import Section

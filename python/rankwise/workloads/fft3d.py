@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.launch.knowledge import wisdom_arguments
 from rankwise.machine.profile import Profile
 from rankwise.records import record
 from rankwise.units import format_time, parse_ints, parse_shape
@@ -84,6 +83,8 @@ class FftCase(FftTransform):
 
     def effort(self, seconds: float | None, crowded: bool) -> Sequence[str]:
         # Planned anew, a transform may be another one, 10 % slower: what predictions are made of is run.
+        from rankwise.launch.knowledge import wisdom_arguments
+
         return SIMULATED if seconds is None else ("--budget-s", f"{seconds:.6f}", *wisdom_arguments(self.precision))
 
     def undisturbed(self, record: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +43,11 @@ def test_each_command_has_a_manual_page(rankwise: Callable[..., Any], tmp_path: 
     pages = {path.name: path.read_text() for path in (tmp_path / "man1").iterdir()}
     assert {"rankwise.1", "rankwise-measure-latency.1", "rankwise-predict-collective.1"} <= pages.keys()
     page = pages["rankwise-predict-halo.1"]
-    assert '.TH "RANKWISE-PREDICT-HALO" "1"' in page and ".B \\-\\-box" in page and "rankwise predict halo" in page
+    assert (
+        re.search(r'.TH "RANKWISE-PREDICT-HALO" "1" "\d{4}-\d\d-\d\d" ', page)
+        and ".B \\-\\-box" in page
+        and "rankwise predict halo" in page
+    )
     assert all(text.isascii() and text.count(".SH NAME") == 1 for text in pages.values())
     macros = {line.split()[0] for text in pages.values() for line in text.splitlines() if line.startswith(".")}
     assert macros <= {".TH", ".SH", ".B", ".PP", ".TP", ".nf", ".fi"}

@@ -13,7 +13,7 @@ import pytest
 
 from rankwise.engines import fft_lengths
 from rankwise.engines.fft_lengths import Launch, Lengths
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.launch.knowledge import knowledge_folder
 from rankwise.machine.discover import discover
 from rankwise.machine.profile import Profile

@@ -14,7 +14,7 @@ from rankwise.decide.choice import Chooser, Question
 from rankwise.engines.machines import machine_of_profile
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Placement, Seats, placement_of, profile_placement
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource, Shared
 from rankwise.measure.imports import import_profile

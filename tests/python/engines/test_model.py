@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankwise.engines.placement import nodes_of, profile_placement
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import MOST_HALF_WIDTH, Point
 from rankwise.machine.profile import Link, Profile

@@ -12,7 +12,7 @@ from rankwise import _core
 from rankwise.engines.judge import judge as price
 from rankwise.engines.paired import Judged, Launch, Plan, item_of, judge, sum_up, times_of
 from rankwise.engines.placement import Placement
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.machine.profile import Link, Profile

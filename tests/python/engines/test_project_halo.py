@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.engines.placement import profile_placement
+from rankwise.engines.predict import predict_rows
 from rankwise.engines.project_halo import project_exchange, project_stencil
-from rankwise.engines.session import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure
 from rankwise.machine.link import Curve, Point

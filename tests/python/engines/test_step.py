@@ -12,7 +12,7 @@ from rankwise import _core
 from rankwise.engines.machines import machine_of_description
 from rankwise.engines.model import Model
 from rankwise.engines.placement import profile_placement
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.engines.step import Described, step_pricer
 from rankwise.errors import InputError
 from rankwise.machine.library import load_machine

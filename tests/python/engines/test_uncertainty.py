@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.machine.profile import Link, Profile
 from rankwise.models import hockney, loggp, max_rate, piecewise
 from rankwise.models.curve import curve_of

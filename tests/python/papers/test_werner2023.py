@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.papers import DATA, printed
 from rankwise.papers.werner2023 import ping_pong_profile, published_rows, reproduce
 from rankwise.report.reproduction import Reproduction

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rankwise.engines.platform import system_of_profile
-from rankwise.engines.session import predict_rows, simulate_rows
+from rankwise.engines.predict import predict_rows
+from rankwise.engines.session import simulate_rows
 from rankwise.papers.werner2023_simgrid import MODES, RANKS, TOPOLOGY, reproduction
 from rankwise.papers.werner2023_study import ping_pong_profile, published_rows
 from rankwise.report.reproduction import render

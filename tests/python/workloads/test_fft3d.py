@@ -14,7 +14,7 @@ import pytest
 
 from rankwise.engines.fft3d_calibrate import _loads_missed
 from rankwise.engines.placement import profile_placement
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.machine.fft_rates import FftRates

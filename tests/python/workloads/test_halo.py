@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rankwise.engines.placement import profile_placement
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rankwise.engines.placement import profile_placement
-from rankwise.engines.session import predict_rows
+from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
 from rankwise.workloads.base import Site
