@@ -355,7 +355,23 @@ def advise(evidence: Evidence, question: Question) -> Advice:
     elsewhere = start_of(mappings).algorithm != OBSERVED
     found.sort(key=lambda one: ((one.kind == CROWDED) == elsewhere, one.gain_s is None, -(one.gain_s or 0.0)))
     headroom = _headroom(evidence, question, mappings)
+    if headroom.now_s is not None and headroom.now_s > (1 + LEAST_GAIN) * evidence.time_s:
+        notes.append(_longer_than_observed(evidence, headroom.now_s, elsewhere))
     return Advice(evidence, tuple(found), tuple(nothing), headroom, mappings, tuple(notes), question.poor)
+
+
+def _longer_than_observed(evidence: Evidence, predicted_s: float, elsewhere: bool) -> str:
+    """Say why messages alone are predicted to take longer than the step (or run) that was observed."""
+    held = f"no gain is taken to exceed the {format_time(float(evidence.shares.moving_s.mean()))} that a rank spent moving data"
+    why = (
+        "these nodes are not those where it ran, and their links are slower"
+        if elsewhere
+        else "they travelled while ranks computed, or the links that price them are slower than those that carried them"
+    )
+    return (
+        f"the messages of a {evidence.per} are predicted to take {format_time(predicted_s)}, longer than the whole observed "
+        f"{evidence.per} of {format_time(evidence.time_s)}: {why}; {held}"
+    )
 
 
 def _pricer(on: Priced, schedule: PhasedStep | None, seats: Sequence[int]) -> Pricer:

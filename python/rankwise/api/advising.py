@@ -256,7 +256,7 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
     """
     from rankwise.engines.model import Model
     from rankwise.engines.step import traffic_pricer
-    from rankwise.launch.command import read_command
+    from rankwise.launch.command import read_command, why_missing
     from rankwise.machine.profile import open_profile
     from rankwise.mapping import hardly_better
     from rankwise.mapping.reading import read_mapping
@@ -271,6 +271,8 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
         raise InputError(
             f"{observed} has {traffic.ranks} ranks and the command starts {program.ranks}: observe it with as many"
         )
+    if missing := why_missing(program.program[0]):
+        raise InputError(f"{program.program[0]}: {missing}, so nothing was run: correct its path, or start 'try' where it is")
     sizes, names = nodes_asked(traffic, None, None, None, asked.hosts)
     if asked.settings is not None:
         if traffic.node_of_rank is None:

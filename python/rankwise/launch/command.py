@@ -38,6 +38,13 @@ def words_of_program(command: Sequence[str]) -> Sequence[str]:
         return command
 
 
+def why_missing(word: str) -> str | None:
+    """Say why a word names nothing that can be started here; None where it does."""
+    if shutil.which(word) is not None:
+        return None
+    return "no such file" if "/" in word and not Path(word).exists() else "not an executable file, or not on PATH"
+
+
 def program_of(command: Sequence[str]) -> Path | None:
     """Return the first executable among a command's words that is neither a launcher nor a tool that starts another program."""
     for word in words_of_program(command):

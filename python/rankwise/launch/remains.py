@@ -79,14 +79,14 @@ class Remains:
 
     def _is_marked(self, pid: int) -> bool:
         try:
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            environment, command = (Path(f"/proc/{pid}/{name}").read_bytes() for name in ("environ", "cmdline"))
         except OSError:
             return False  # another user's, or gone
         at = environment.find(self._mark)
         if at < 0 or environment[at + len(self._mark) : at + len(self._mark) + 1] not in (b"", b"\0", b":"):
             return False
         # A connection that ssh keeps for others is not ended with the one that opened it.
-        return b"[mux]" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"[mux]" not in command
 
 
 def orphans(since_unix_s: float) -> set[Path]:

@@ -25,6 +25,7 @@ from rankwise.launch.command import (
     names_mpi,
     program_of,
     require_match,
+    why_missing,
     words_of_program,
 )
 from rankwise.launch.installed import package_folder
@@ -236,8 +237,7 @@ def _why_nothing(command: Sequence[str], program: Path | None, folder: Path, cod
         word = next(iter(words_of_program(command)), command[0])
         if word == command[0] and LAUNCHERS.fullmatch(Path(word).name):
             return f"the command names no program after {word}: give it as in -- mpiexec -n 16 ./app"
-        if shutil.which(word) is None:
-            missing = "no such file" if "/" in word and not Path(word).exists() else "not an executable file, or not on PATH"
+        if missing := why_missing(word):
             return f"{word}: {missing}, so nothing ran: correct its path"
         return f"{word} is a script, and no program that it started called MPI"
     if os.stat(program).st_mode & 0o6000:

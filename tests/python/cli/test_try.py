@@ -51,6 +51,8 @@ def test_nothing_to_try_is_an_answer(rankwise: Rankwise, nodes: list[int], why: 
     ("words", "why"),
     [
         (["--", "mpiexec", "-n", "8", "app"], "has 4 ranks and the command starts 8"),
+        (["--", "mpiexec", "-n", "4", "./gone"], "./gone: no such file, so nothing was run: correct its path"),
+        (["--", "mpiexec", "-n", "4", "gone"], "gone: not an executable file, or not on PATH, so nothing was run"),
         (["--pairs", "1", "--", "mpiexec", "app"], "out of range"),
         (["--hosts", "x,y,z,v,w", "--", "mpiexec", "app"], "at most one a rank"),
         (["--topology", "none.conf", "--", "mpiexec", "app"], "none.conf is no file"),
