@@ -16,6 +16,8 @@ hwloc:lstopo-no-graphics:hwloc
 MPICH of the system:mpicxx.mpich mpiexec.mpich:libmpich-dev mpich
 Open MPI:mpicxx.openmpi mpiexec.openmpi:libopenmpi-dev openmpi-bin
 LAMMPS:lmp:lammps
+meep:meep:meep-openmpi
+mpb:mpb-mpi:mpb-mpi
 pages in a browser:chromium:chromium fonts-dejavu-core
 Fortran:gfortran:gfortran
 pkg-config:pkg-config:pkgconf

@@ -205,7 +205,7 @@ class Nodes:
         """Return what makes MPICH's launcher reach the nodes."""
         return {**os.environ, **YIELDING, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.shell)}
 
-    def open_mpi(self, launcher: str, slots: int) -> list[str]:
+    def open_mpi(self, launcher: str, slots: int, hosts: int | None = None) -> list[str]:
         """Return the words that make Open MPI's launcher reach the nodes, use their links, and deal ranks out cyclically.
 
         Ranks are not bound: every node's first would be bound to this machine's first core.
@@ -217,7 +217,7 @@ class Nodes:
         words = [launcher, "--allow-run-as-root", "--bind-to", "none", "--map-by", "node"]
         for name, value in settings.items():
             words += ["--mca", name, value]
-        return [*words, "--host", ",".join(f"{host}:{slots}" for host in self.hosts)]
+        return [*words, "--host", ",".join(f"{host}:{slots}" for host in self.hosts[:hosts])]
 
     def crossed_bytes(self, host: str) -> int:
         """Return what the host's interface has sent and received so far, by the kernel's own counters."""
