@@ -6,7 +6,9 @@ settings and without, they did nothing. Of MPICH what can be seen is whether the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from rankwise.launch.command import Command, mpi_library_path, program_of
@@ -14,15 +16,27 @@ from rankwise.launch.command import Command, mpi_library_path, program_of
 _STEM = "sent"
 
 
-def monitoring(command: Command, folder: Path) -> dict[str, str]:
-    """Return the variables by which Open MPI counts what is sent into files of a folder; none for other libraries."""
+def monitoring(command: Command, folder: Path) -> tuple[Command, dict[str, str]]:
+    """Return a command and variables by which Open MPI counts what is sent into files of a folder; for others as it is.
+
+    Where the command, or the environment, names components that send (``--mca pml ob1``), the one that counts is named, too.
+    """
     if command.launcher.family != "openmpi":
-        return {}
+        return command, {}
     folder.mkdir(exist_ok=True)
-    return {
+    options = list(command.options)
+    for at in (i for i in range(2, len(options)) if options[i - 2].lstrip("-") in ("mca", "gmca") and options[i - 1] == "pml"):
+        options[at] = _with_monitoring(options[at])
+    named = {"OMPI_MCA_pml": _with_monitoring(os.environ["OMPI_MCA_pml"])} if "OMPI_MCA_pml" in os.environ else {}
+    return replace(command, options=tuple(options)), {
+        **named,
         "OMPI_MCA_pml_monitoring_enable": "2", "OMPI_MCA_pml_monitoring_enable_output": "3",
         "OMPI_MCA_pml_monitoring_filename": str(folder / _STEM),
     }  # fmt: skip
+
+
+def _with_monitoring(components: str) -> str:
+    return components if components.startswith("^") else f"{components},monitoring"
 
 
 def sent_inside(folder: Path) -> dict[tuple[int, int], tuple[int, int]]:

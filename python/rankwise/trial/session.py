@@ -164,8 +164,11 @@ class Trial:
         for number, way in enumerate(self.ways):
             self.meter.say(f"a first run as {way.name}, which does not count")
             counted.append(folder / str(number))
-            seen = monitoring(self.command, counted[-1]) if self.ways[1].variables else {}
-            self._run(replace(way, variables={**way.variables, **seen}))
+            if not self.ways[1].variables:
+                self._run(way)
+                continue
+            command, seen = monitoring(self.command, counted[-1])
+            replace(self, command=command)._run(replace(way, variables={**way.variables, **seen}))
         if variables := self.ways[1].variables:
             self.ignored = why_ignored(self.command, variables, *counted)
             if self.ignored is not None:

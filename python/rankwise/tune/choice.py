@@ -20,7 +20,7 @@ from rankwise.workloads.base import Price, Program
 from rankwise.workloads.collective_schedule import Schedule
 
 LEAST_GAIN = 0.05
-_AS_GOOD = 0.02  # a setting that is so near to the best may be that of the size before
+_AS_GOOD = 0.02  # a setting so near to the best may be taken instead
 _SAME_KIND = 1.15  # what an algorithm of the same kind may differ by from the library's own
 
 
@@ -98,6 +98,9 @@ class Chooser:
             now = _Times(now.time_s, now.lo_s / _SAME_KIND, now.hi_s * _SAME_KIND)
         priced = dict(self._priced(calls, weights))
         best = min(priced, key=lambda setting: priced[setting].time_s, default=None)
+        if best is not None:  # of those that are as good the one of the fewest messages: its overheads matter least
+            as_good = [one for one in priced if priced[one].time_s <= (1 + _AS_GOOD) * priced[best].time_s]
+            best = max(as_good, key=lambda one: (one.segment_bytes or math.inf, -priced[one].time_s))
         if best is not None and before in priced and priced[before].time_s <= (1 + _AS_GOOD) * priced[best].time_s:
             best = before
         new = now if best is None else priced[best]

@@ -118,9 +118,11 @@ def test_variables_that_are_not_open_mpis_own_are_passed_on(tmp_path: Path) -> N
 @pytest.mark.parametrize(("sent", "ignored"), [(1000, True), (250, False)])
 def test_settings_that_change_nothing_of_what_is_sent_are_ignored(sent: int, ignored: bool, tmp_path: Path) -> None:
     """By Open MPI's own count of messages within collectives (ompi/mca/common/monitoring); what else is sent may differ."""
-    command = Command(OpenMpi(Path("/nowhere/mpirun"), "4.1.4"), (), (), ("./app",), 2)
+    command = Command(OpenMpi(Path("/nowhere/mpirun"), "4.1.4"), ("--mca", "pml", "ob1"), (), ("./app",), 2)
     for name, bytes_inside, bytes_beside in (("without", 1000, 7), ("within", sent, 8)):
-        stem = monitoring(command, tmp_path / name)["OMPI_MCA_pml_monitoring_filename"]
+        counting, variables = monitoring(command, tmp_path / name)
+        assert counting.options == ("--mca", "pml", "ob1,monitoring")  # or it would not be loaded
+        stem = variables["OMPI_MCA_pml_monitoring_filename"]
         text = (
             f"# POINT TO POINT\nE\t0\t1\t{bytes_beside} bytes\t1 msgs sent\t0\nI\t0\t1\t{bytes_inside} bytes\t4 msgs sent\t0\n"
         )
