@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rankwise.blocks import Block, Column, Sentence, Table
+from rankwise.blocks import BUT, YES, Block, Column, Next, Sentence, Table
 from rankwise.mapping import Mappings, MapResult, alike, best_of, hardly_better, quicker
 from rankwise.mapping.levels import Above, between
 from rankwise.mapping.mapper import LEAST_GAIN, StepTime
@@ -16,40 +16,48 @@ if TYPE_CHECKING:
     from rankwise.mapping.traffic import Traffic
 
 
-def map_blocks(mappings: Mappings, results: list[MapResult]) -> Iterator[Block]:
-    """Yield the results, blocked among them, and what to make of them."""
+def map_blocks(mappings: Mappings, results: list[MapResult], following: str) -> Iterator[Block]:
+    """Yield the results, blocked among them, and what to make of them; ``following``: the options that were given."""
     blocked = next(result for result in results if result.algorithm == "blocked")
     best = best_of([blocked, *results], mappings.objective)  # of equals, what needs nothing to be done
-    yield Sentence(f"Recommended: {_reason(best, blocked, mappings)}")
-    yield Sentence(f"{_title(mappings)}:")
+    gains = best is not blocked and (best.time_s is None or mappings.objective == "j_max" or quicker(best, blocked))
+    yield Sentence(_reason(best, blocked, mappings), mark=YES if gains or best is blocked else BUT)
+    yield Sentence(_possible(mappings, best))
     outer, inner = _above(mappings), [between(level.name) for level in mappings.levels]
+
+    def name(result: MapResult) -> str:
+        marks = [result.picked] * bool(result.picked) + ["best"] * (result is best) + ["default"] * (result is blocked)
+        return f"{result.algorithm} ({', '.join(marks)})" if marks else result.algorithm
+
     columns: list[Column[MapResult]] = [
-        Column("algorithm", lambda result: f"{result.algorithm} ({result.picked})" if result.picked else result.algorithm),
-        Column("", lambda result: "best" if result is best else ""),
+        Column("mapping", name),
         Column("J_sum", "j_sum"),
-        Column("vs blocked", lambda result: _change(result.j_sum, blocked.j_sum)),
+        Column("vs default", lambda result: _change(result.j_sum, blocked.j_sum)),
         Column("gap", lambda result: _gap(mappings, result)),
         *(Column(head, _sent_above(i)) for i, head in enumerate(outer)),
         Column("J_max", "j_max"),
-        Column("vs blocked", lambda result: _change(result.j_max, blocked.j_max)),
+        Column("vs default", lambda result: _change(result.j_max, blocked.j_max)),
         Column("bytes", lambda result: format_volume(result.levels[0].bytes)),
         *(Column(head, _edges(i)) for i, head in enumerate([*inner, "within"], 1)),
-        *(_timed(blocked, "one step", "vs blocked") if best.time_s is not None else ()),
+        *(_timed(blocked, "one step", "vs default") if best.time_s is not None else ()),
         Column("to map", "seconds", format_time),
     ]
     leave = ("within", *inner, "bytes", "gap", "to map", *reversed(outer))
     yield Table(columns, results, leave=leave, bold=lambda result: result is best)
+    yield Sentence("J_sum: messages between nodes; J_max: those that the busiest node sends")
+    yield Sentence(_title(mappings))
     if mappings.above:
         yield Sentence(_costs(mappings.above, "What is sent"))
     if best.step is not None:
         yield Sentence(_why_so_long(best.step))
     if mappings.levels:
         yield Sentence(_where(best))
-    yield Sentence(_possible(mappings, best))
     if mappings.front:
         points = ", ".join(map(_point, mappings.front))
         yield Sentence(f"refined between the least J_sum and the least J_max: {points}")
     yield from _remarks(mappings)
+    if best is not blocked:
+        yield Next([(f"rankwise map {following} --format openmpi-rankfile > ranks.txt", "for your launcher")])
 
 
 def _above(mappings: Mappings) -> list[str]:
@@ -85,8 +93,8 @@ def traffic_blocks(
     traffic: Traffic, mappings: Mappings, results: list[MapResult], start: MapResult, checked: bool
 ) -> Iterator[Block]:
     """Yield the placements of a program's ranks, and which to take instead of ``start``."""
-    yield Sentence(traffic_words(traffic, mappings, results, start))
     best = best_of(results, mappings.objective)
+    yield Sentence(traffic_words(traffic, mappings, results, start), mark=YES)
     sent = format_volume(int(traffic.bytes.sum()))
     ranks, where = format_count(traffic.ranks, "rank"), format_count(len(mappings.nodes), "node")
     yield Sentence(f"{traffic.name}: {ranks}, {len(traffic.bytes)} pairs, {sent} on {where}:")
@@ -156,12 +164,12 @@ def grid_blocks(choices: GridChoices, cell_bytes: int, most: int = 6) -> Iterato
 
     assert best.j_sum is not None and usual.j_sum is not None
     if best.grid == usual.grid:
-        yield Sentence(f"Recommended grid: {_shape(best.grid)}, the most cubic one: no other sends less between nodes.")
+        yield Sentence(f"Use grid {_shape(best.grid)}, the most cubic one: no other sends less between nodes.", mark=YES)
     else:
         yield Sentence(
-            f"Recommended grid: {_shape(best.grid)} sends {volume(best.j_sum)} between nodes where the most cubic one, "
-            f"{_shape(usual.grid)}, sends {volume(usual.j_sum)} "
-            f"({_change(best.j_sum, usual.j_sum)}), both mapped by refined."
+            f"Use grid {_shape(best.grid)}: {volume(best.j_sum)} between nodes, not {volume(usual.j_sum)} "
+            f"({_change(best.j_sum, usual.j_sum)}) as with the most cubic one, {_shape(usual.grid)}; both mapped by refined.",
+            mark=YES,
         )
     yield Sentence(f"Grids for a mesh of {_shape(choices.mesh)} cells, halo {choices.halo}:")
     columns: Sequence[Column[GridChoice]] = (
@@ -187,7 +195,7 @@ def _shape(sizes: Sequence[int]) -> str:
 def _farther(best: MapResult, start: MapResult, told: Callable[[int], str]) -> str:
     """Say what two results send between the units of each level above the node, to stand after what they do between nodes."""
     pairs = zip(best.above, start.above, strict=True)
-    return "".join(f", {told(mine.sent)} {between(mine.level.name)} instead of {told(its.sent)}" for mine, its in pairs)
+    return "".join(f", {told(mine.sent)} {between(mine.level.name)}, not {told(its.sent)}" for mine, its in pairs)
 
 
 def _costs(above: Sequence[Above], what: str) -> str:
@@ -269,6 +277,7 @@ class _Sent:
         self._unit_bytes = None if set(mappings.weights) == {1} else mappings.message_bytes
         self.fewer = "fewer" if self._unit_bytes is None else "less"
         self.fewest = "the fewest messages" if self._unit_bytes is None else "the least"
+        self.messages = " messages" if self._unit_bytes is None else ""
         self.as_many = "as many messages" if self._unit_bytes is None else "as much"
 
     def __call__(self, amount: int) -> str:
@@ -285,9 +294,9 @@ def _possible(mappings: Mappings, best: MapResult) -> str:
         within = "" if gap is None else f": {best.algorithm} is within {100 * gap:.1f} % of it"
         return f"The proven optimum is {sent(mappings.optimum)}{within}."
     if gap is None:
-        return "Nothing is known about how few messages between nodes are possible here."
+        return "No lower bound of the messages between nodes is known here."
     return (
-        f"{best.algorithm} is within {100 * gap:.1f} % of what is possible: no mapping sends {sent.fewer} than "
+        f"{best.algorithm} is within {100 * gap:.1f} % of the lower bound: no mapping sends {sent.fewer} than "
         f"{sent(mappings.least)} ({_BOUNDS[mappings.bound_kind]})."
     )
 
@@ -296,52 +305,40 @@ def _reason(best: MapResult, blocked: MapResult, mappings: Mappings) -> str:
     sent = _Sent(mappings)
     if best is blocked:
         if best.time_s is not None and mappings.objective != "j_max":
-            return (
-                "leave the ranks as they are (blocked), there is nothing to gain: no other mapping here surely takes less time."
-            )
+            return "Keep the default (blocked): nothing to gain, no other mapping here surely takes less time."
         if blocked.j_sum == 0:
-            return "leave the ranks as they are (blocked): no message crosses nodes."
+            return "Keep the default (blocked): no message crosses nodes."
         less = "costs less by the switches" if best.above else "sends less between nodes"
-        return f"leave the ranks as they are (blocked): no other mapping here {less}."
+        return f"Keep the default (blocked): no other mapping here {less}."
+    use = f"Use mapping {best.algorithm}"
     if mappings.objective == "j_max":
         return (
-            f"{best.algorithm} has the busiest node send least, {sent(best.j_max)} instead of {sent(blocked.j_max)} "
-            f"({_change(best.j_max, blocked.j_max)}); all nodes send {sent(best.j_sum)} instead of {sent(blocked.j_sum)}."
+            f"{use}: the busiest node sends {sent(best.j_max)}, not {sent(blocked.j_max)} "
+            f"({_change(best.j_max, blocked.j_max)}); all nodes send {sent(best.j_sum)}, not {sent(blocked.j_sum)}."
         )
     if best.time_s is not None and blocked.time_s is not None:
-        scores = (
-            f"{sent(best.j_sum)} instead of {sent(blocked.j_sum)} are sent between nodes{_farther(best, blocked, sent)}, "
-            f"{sent(best.j_max)} instead of {sent(blocked.j_max)} by the busiest one."
-        )
         times = (
-            f"{format_time(best.time_s)} instead of {format_time(blocked.time_s)} "
-            f"({_change(best.time_s, blocked.time_s)}); {scores}"
+            f"{format_time(best.time_s)} a step, not {format_time(blocked.time_s)} ({_change(best.time_s, blocked.time_s)}); "
+            f"{sent(best.j_sum)} between nodes, not {sent(blocked.j_sum)}{_farther(best, blocked, sent)}."
         )
         if not quicker(best, blocked):
-            return f"{best.algorithm}, but the gain is within the prediction's error: one step takes {times}"
+            return f"Little to gain, within the prediction's error: {best.algorithm} takes {times}"
         if any((result.time_s or 0.0) < best.time_s for result in mappings.results):
-            return (
-                f"{best.algorithm}, which sends {sent.fewest} of those whose step takes least (within the prediction's error), "
-                f"{times}"
-            )
-        return f"with {best.algorithm} one step of messages takes least, {times}"
+            return f"{use}, which sends {sent.fewest} of those as fast within the prediction's error: {times}"
+        return f"{use}: {times}"
     if best.cost != blocked.cost and best.above:
         return (
-            f"{best.algorithm} costs least by the switches ({_change(best.cost, blocked.cost)}): {sent(best.j_sum)} instead of "
-            f"{sent(blocked.j_sum)} are sent between nodes{_farther(best, blocked, sent)}."
-        )
-    if best.j_sum == blocked.j_sum and best.j_max < blocked.j_max:
-        return (
-            f"{best.algorithm} sends {sent.as_many} between nodes as blocked ({sent(best.j_sum)}), but its busiest node "
-            f"only {sent(best.j_max)} instead of {sent(blocked.j_max)}."
+            f"{use}: it costs least by the switches ({_change(best.cost, blocked.cost)}); {sent(best.j_sum)} between nodes, "
+            f"not {sent(blocked.j_sum)}{_farther(best, blocked, sent)}."
         )
     if best.j_sum == blocked.j_sum:
+        as_many = f"{sent.as_many} between nodes as by default ({sent(best.j_sum)})"
+        if best.j_max < blocked.j_max:
+            return f"{use}: {as_many}, but the busiest node sends {sent(best.j_max)}, not {sent(blocked.j_max)}."
         level = next(i for i, own in enumerate(best.levels) if own.bytes != blocked.levels[i].bytes)
-        return (
-            f"{best.algorithm} sends {sent.as_many} between nodes as blocked ({sent(best.j_sum)}), but "
-            f"{between(best.levels[level].level)} {best.levels[level].edges} instead of {blocked.levels[level].edges}."
-        )
+        where = between(best.levels[level].level)
+        return f"{use}: {as_many}, but {best.levels[level].edges} {where}, not {blocked.levels[level].edges}."
     return (
-        f"{best.algorithm} sends {sent.fewest} between nodes, {sent(best.j_sum)} instead of {sent(blocked.j_sum)} "
-        f"({_change(best.j_sum, blocked.j_sum)}); its busiest node sends {sent(best.j_max)} instead of {sent(blocked.j_max)}."
+        f"{use}: {sent(best.j_sum)}{sent.messages} between nodes, not {sent(blocked.j_sum)} "
+        f"({_change(best.j_sum, blocked.j_sum)}); the busiest node sends {sent(best.j_max)}, not {sent(blocked.j_max)}."
     )

@@ -253,7 +253,7 @@ class Mapped(Result):
             return
         if self.choices is not None:
             yield from grid_blocks(self.choices, self.mappings.message_bytes)
-        yield from map_blocks(self.mappings, self.shown)
+        yield from map_blocks(self.mappings, self.shown, self.asked.words())
 
     @cached_property
     def start(self) -> MapResult:

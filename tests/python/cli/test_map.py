@@ -60,11 +60,11 @@ def test_the_table_shows_the_reduction_and_says_what_to_take(rankwise: Rankwise)
     lines = result.out.splitlines()
     line = next(line for line in lines if line.startswith("refined"))
     assert "1204" in line and "-74.4" in line and "best" in line
-    assert (lines[0], lines[-1]) == (
-        "Recommended: refined sends the fewest messages between nodes, 1204 instead of 4704 (-74.4 %); its busiest node "
-        "sends 28 instead of 96.",
+    assert lines[:2] == [
+        "✓ Use mapping refined: 1204 messages between nodes, not 4704 (-74.4 %); the busiest node sends 28, not 96.",
         "No mapping sends fewer than 1204: refined is optimal (perimeter bound).",
-    )
+    ]
+    assert lines[-1].startswith("Next  rankwise map --grid 50x48 ") or "--format openmpi-rankfile > ranks.txt" in lines[-1]
 
 
 def test_messages_that_weigh_differently_are_told_in_bytes(rankwise: Rankwise) -> None:
@@ -72,8 +72,8 @@ def test_messages_that_weigh_differently_are_told_in_bytes(rankwise: Rankwise) -
     out = rankwise(*options).out.splitlines()
     best = next(row for row in rankwise(*options, "--json").json["results"] if row["optimal"])
     assert best["levels"][0]["bytes"] == 1000 * best["j_sum"]
-    assert f"No mapping sends less than {best['j_sum']} kB" in out[-1]
-    assert " kB" in out[0] or "leave the ranks as they are" in out[0]
+    assert f"No mapping sends less than {best['j_sum']} kB" in out[1]
+    assert " kB" in out[0] or "Keep the default (blocked)" in out[0]
 
 
 def test_blocked_is_shown_for_comparison_but_is_no_result_unless_named(rankwise: Rankwise) -> None:
@@ -84,16 +84,15 @@ def test_blocked_is_shown_for_comparison_but_is_no_result_unless_named(rankwise:
 
 def test_ranks_that_are_well_placed_stay(rankwise: Rankwise) -> None:
     row = ("map", "--grid", "64", "--nodes", "4", "--ppn", "16")
-    assert "leave the ranks as they are" in rankwise(*row).out
-    assert "leave the ranks as they are" in rankwise(*row, "--algorithm", "refined,blocked").out
+    assert "Keep the default (blocked)" in rankwise(*row).out
+    assert "Keep the default (blocked)" in rankwise(*row, "--algorithm", "refined,blocked").out
     assert "no message crosses" in rankwise("map", "--grid", "4x4", "--nodes", "1", "--ppn", "16").out
 
 
 def test_a_map_that_only_spares_the_busiest_node_says_so(rankwise: Rankwise) -> None:
     out = rankwise("map", "--grid", "6x4", "--nodes", "3", "--ppn", "8").out
     assert out.splitlines()[0] == (
-        "Recommended: stencil-strips sends as many messages between nodes as blocked (16), but its busiest node only 6 "
-        "instead of 8."
+        "✓ Use mapping stencil-strips: as many messages between nodes as by default (16), but the busiest node sends 6, not 8."
     )
 
 
@@ -233,7 +232,7 @@ def test_auto_says_what_it_picked_and_random_follows_its_seed(rankwise: Rankwise
     grid = ("map", "--grid", "12x12", "--nodes", "12", "--ppn", "12")
     (row,) = rankwise(*grid, "--algorithm", "auto", "--json").json["results"]
     assert row["picked"] in ("hyperplane", "kd-tree", "stencil-strips", "nodecart", "refined")
-    assert f"auto ({row['picked']})" in rankwise(*grid, "--algorithm", "auto").out
+    assert f"auto ({row['picked']}" in rankwise(*grid, "--algorithm", "auto").out
 
     def drawn(seed: str) -> list[int]:
         arguments = ("--algorithm", "random", "--seed", seed, "--with-mapping", "--json")
@@ -257,14 +256,14 @@ def test_a_proof_that_does_not_end_is_told_and_leaves_the_best_so_far(
     monkeypatch.setattr(optimum, "MOST_SECONDS", 0.1)
     result = rankwise(*grid)
     assert result.code == 0 and "note: the optimum is not proved: 0.1 s were too short" in result.err
-    assert result.out.startswith("Recommended: refined") and "is within" in result.out
+    assert result.out.startswith("✓ Use mapping refined") and "is within" in result.out
 
     def interrupted(*_: Any) -> list[str]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Child, "lines", interrupted)
     result = rankwise(*grid, "-o", "map.json")
-    assert result.code == 130 and result.out.startswith("Recommended: refined")
+    assert result.code == 130 and result.out.startswith("✓ Use mapping refined")
     assert result.err.splitlines() == [
         "note: the optimum is not proved: interrupted",
         "rankwise: interrupted: no optimum is proved, the best mapping so far is told",
@@ -331,12 +330,11 @@ def test_switches_decide_before_the_busiest_node_and_are_shown(rankwise: Rankwis
     between = record["above"][0]["bytes"]
     assert (between["blocked"], between[record["recommended"]], between["nodecart"]) == (8 * 16, 8 * 16, 8 * 24)
     out = rankwise(*asked).out
-    assert "between switches" in " ".join(out.split()) and not out.startswith("Recommended: nodecart")
+    assert "between switches" in " ".join(out.split()) and not out.startswith("✓ Use mapping nodecart")
     hosts = "n[0,3,1-2]"
     out = rankwise(*asked, "--hosts", hosts, "--algorithm", "blocked,refined").out
-    assert out.splitlines()[0] == (
-        "Recommended: refined costs least by the switches (-36.4 %): 48 instead of 48 are sent between nodes, 16 between "
-        "switches instead of 32."
+    assert out.startswith(
+        "✓ Use mapping refined: it costs least by the switches (-36.4 %); 48 between nodes, not 48, 16 between "
     )
     written = rankwise(*asked, "--hosts", hosts, "--algorithm", "refined", "--format", "openmpi-seq").out
     Path("seq").write_text(written)
@@ -382,8 +380,8 @@ def test_a_profile_says_what_messages_cost_and_decides(rankwise: Rankwise, two_l
         assert row["busiest"]["held_s"] == pytest.approx(row["j_max"] * 1e-3, rel=1e-3)
         assert row["time_lo_s"] < row["busiest"]["held_s"] <= row["time_s"] < row["time_hi_s"]
     shown = rankwise(*grid)
-    assert "one step of messages takes least, 12.0 ms instead of 24.0 ms (-50.0 %); 48 instead of 72 are sent" in shown.out
-    assert "the NIC of the busiest node: 12 MB at 1.00 GB/s, 100 % of the time." in shown.out and "one step" in shown.out
+    assert "12.0 ms a step, not 24.0 ms (-50.0 %); 48 between nodes, not 72" in shown.out
+    assert "the NIC of the busiest node: 12 MB at 1.00 GB/s, 100 % of the time." in shown.out and " step " in shown.out
     assert record["notes"] and all(f"note: {note}\n" in shown.err for note in record["notes"])
     lone = rankwise(*grid[:-1], str(two_level_profile.with_name("one-node.json")))
     assert (lone.code, lone.err.count("\n")) == (2, 1) and "no link class other-node" in lone.err
@@ -426,12 +424,10 @@ def test_map_and_predict_say_the_same_double(rankwise: Rankwise, two_level_profi
 
 def test_nothing_to_gain_is_an_answer(rankwise: Rankwise, two_level_profile: Path) -> None:
     line = ("map", "--grid", "16", "--nodes", "4", "--ppn", "4", "--profile", str(two_level_profile))
-    assert "leave the ranks as they are (blocked), there is nothing to gain" in rankwise(*line).out
+    assert "Keep the default (blocked): nothing to gain" in rankwise(*line).out
     small = ("map", "--grid", "6x4", "--nodes", "6", "--ppn", "4", "--bytes", "0", "--profile", str(two_level_profile))
     tied = rankwise(*small, "--algorithm", "blocked,refined").out
-    assert (
-        "refined, but the gain is within the prediction's error: one step takes 1.01 us instead of 1.01 us (-0.2 %); 28" in tied
-    )
+    assert "Little to gain, within the prediction's error: refined takes 1.01 us a step, not 1.01 us (-0.2 %); 28" in tied
 
 
 def test_a_described_machine_decides_too(rankwise: Rankwise) -> None:
@@ -463,7 +459,7 @@ def test_a_mesh_has_its_grid_chosen_together_with_the_mapping(rankwise: Rankwise
     assert all(entry["j_sum"] >= entry["bound"] for entry in choice["candidates"])
     assert len(choice["candidates"]) + choice["ruled_out"] == 8  # 24 = 1x24, 2x12, 3x8, 4x6 and turned
     out = rankwise(*mesh).out
-    assert "Recommended grid: 24x1" in out or "Recommended grid: 8x3" in out or "Recommended grid: 12x2" in out
+    assert any(f"Use grid {grid}: " in out for grid in ("24x1", "8x3", "12x2"))
     deep = rankwise(*mesh, "--halo", "3", "--json").json["choice"]["candidates"][0]
     assert deep["j_sum"] == 3 * best["j_sum"]
 

@@ -44,7 +44,7 @@ def test_an_observed_program_is_placed_on_its_own_nodes(rankwise: Rankwise, reco
     nodes = rows["refined"]["node_of_cell"]
     assert all(nodes[r] == nodes[r ^ 1] for r in range(RANKS))
     out = rankwise("map", "--observed", str(record)).out
-    assert out.startswith("Take blocked: 8 kB between nodes instead of 7.21 MB as observed (-99.9 %).")
+    assert out.startswith("✓ Take blocked: 8 kB between nodes instead of 7.21 MB as observed (-99.9 %).")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def four() -> tuple[str, ...]:
 )
 def test_every_placement_is_held_against_what_launchers_do(rankwise: Rankwise, four: tuple[str, ...], words: list[str]) -> None:
     out = rankwise(*four, *words).out
-    assert out.startswith("Take refined: 30 B between nodes instead of 42 B as blocked (-28.6 %)")
+    assert out.startswith("✓ Take refined: 30 B between nodes instead of 42 B as blocked (-28.6 %)")
     assert any(line.startswith("blocked ") and "best" not in line for line in out.splitlines())
 
 
@@ -131,7 +131,7 @@ def test_a_placement_that_sends_more_between_switches_is_not_taken(rankwise: Ran
     assert {row["algorithm"]: row["j_sum"] for row in record["results"]}["other"] == 33
     assert (between["refined"], between["other"]) == (1, 32)
     out = rankwise(*asked, "--algorithm", "cyclic").out
-    assert out.startswith("Nothing to gain: no other placement here is better than blocked.")
+    assert out.startswith("✓ Nothing to gain: no other placement here is better than blocked.")
     assert "A byte between nodes of one switch costs 1, between switches 5." in out
 
 
@@ -143,7 +143,7 @@ def test_the_nodes_of_a_program_s_ranks_can_be_drawn(rankwise: Rankwise, four: t
 
 def test_where_no_placement_asked_for_is_better_the_ranks_stay(rankwise: Rankwise, four: tuple[str, ...], record: Path) -> None:
     out = rankwise(*four, "--algorithm", "cyclic").out
-    assert out.startswith("Nothing to gain: no other placement here is better than blocked.")
+    assert out.startswith("✓ Nothing to gain: no other placement here is better than blocked.")
     assert rankwise(*four, "--algorithm", "cyclic", "--json").json["recommended"] == "cyclic"
     out = rankwise("map", "--observed", str(record), "--algorithm", "refined").out
     assert "as observed (-99.9 %)" in out.splitlines()[0]
