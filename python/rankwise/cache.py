@@ -69,3 +69,29 @@ def _kept(path: Path) -> Kept:
     about = compiler.read_text(encoding="utf-8", errors="replace").strip() if compiler.is_file() else path.name
     used_s = max((max(one.st_mtime, one.st_atime) for one in seen), default=path.stat().st_mtime)
     return Kept(path, _kind(path), about, sum(one.st_size for one in seen), max(0.0, time.time() - used_s))
+
+
+def knowledge_folder() -> Path | None:
+    """Return the folder of what was learnt about transforms on this machine (as src/fft/library.cpp); None: none is kept."""
+    given = os.environ.get("RANKWISE_FFT_KNOWLEDGE")
+    if given is not None:
+        return Path(given) if given else None
+    lines = []
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if not line:
+                break
+            if line.startswith(("model name", "CPU part", "cache size")):
+                lines.append(line + "\n")
+    except OSError:
+        pass
+    digest = 0xCBF29CE484222325
+    for byte in ("".join(lines) + str(os.sysconf("SC_NPROCESSORS_CONF"))).encode():
+        digest = (digest ^ byte) * 0x100000001B3 % 2**64
+    return cache_folder() / f"fft-{digest:016x}"
+
+
+def wisdom_arguments(precision: str) -> list[str]:
+    """Return the kernel's arguments that let it keep what the local library learns while it plans."""
+    folder = knowledge_folder()
+    return [] if folder is None else ["--knowledge", str(folder / f"wisdom-{precision}")]

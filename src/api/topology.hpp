@@ -24,7 +24,7 @@ struct CartArguments {
   int k = 0;
   const int* weights = nullptr;  // k of them, or null: all 1
   MPI_Info info = MPI_INFO_NULL;
-  std::string stencil_name{};  // a stencil by its name (grid/stencil.hpp) instead of offsets; empty: the offsets count
+  std::string stencil_name{};  // a stencil by its name (grid/grid.hpp) instead of offsets; empty: the offsets count
 };
 
 struct Cart {

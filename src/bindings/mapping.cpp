@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "grid/stencil.hpp"
-#include "mapping/bound.hpp"
+#include "grid/grid.hpp"
+#include "mapping/isoperimetry.hpp"
 #include "mapping/graph.hpp"
 #include "mapping/graph_search.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/search.hpp"
-#include "pattern/pattern.hpp"
+#include "pattern/describe.hpp"
 
 namespace nb = nanobind;
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cost/placement.hpp"
-#include "schedule/replay.hpp"
+#include "schedule/check.hpp"
 
 namespace rankwise {
 

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "cost/loads.hpp"
-#include "schedule/replay.hpp"
+#include "schedule/check.hpp"
 #include "schedule/schedule.hpp"
 
 namespace rankwise {

@@ -20,7 +20,7 @@
 
 #include "cost/placement.hpp"
 #include "cost/walk.hpp"
-#include "grid/stencil.hpp"
+#include "grid/grid.hpp"
 
 namespace rankwise {
 

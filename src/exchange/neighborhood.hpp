@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "grid/grid.hpp"
-#include "grid/stencil.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {

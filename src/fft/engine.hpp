@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fft/redistribution.hpp"
+#include "fft/decomposition.hpp"
 #include "fft/transform.hpp"
 
 namespace rankwise {

@@ -1,4 +1,3 @@
-#include "kernels/cells.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/interface.hpp"
-#include "measure/local.hpp"
+#include "measure/together.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {

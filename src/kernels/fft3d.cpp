@@ -10,7 +10,7 @@
 #include "fft/memory.hpp"
 #include "fft/timed.hpp"
 #include "kernels/interface.hpp"
-#include "measure/local.hpp"
+#include "measure/together.hpp"
 #include "mpi/mpi.hpp"
 #include "profile/profile.hpp"
 

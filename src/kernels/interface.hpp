@@ -1,11 +1,16 @@
 // What the kernels read and print, and which ones there are.
 #pragma once
 
+#include <mpi.h>
+
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grid/grid.hpp"
+#include "measure/sampling.hpp"
 #include "measure/together.hpp"
 
 namespace rankwise {
@@ -114,5 +119,68 @@ void run_local_fft(Arguments& arguments);
 void run_triad(Arguments& arguments);
 void run_pack(Arguments& arguments);
 void run_replay(Arguments& arguments);
+
+// Where a rank really runs, read from inside the program, and putting it where it was asked to run.
+
+// Binds this process to one CPU out of a list, by the rank that the launcher's environment names (before MPI_Init, so
+// that MPI's own memory is first touched there). Does nothing for an empty list or an unknown environment.
+void pin_before_init(const std::vector<long long>& cpus);
+
+// The same by the actual rank; harmless where it has been done. Throws std::runtime_error when the system refuses.
+void pin(const std::vector<long long>& cpus, int rank);
+
+// Collective. On rank 0: a JSON list with one {rank, host, machine, pid, cpu, cpus_allowed, numa_node, memory_group,
+// network_bytes, network_faults} for each rank. machine: a number that hosts which are containers or namespaces of one machine
+// share; memory_group: the lowest rank that it shares memory with, by MPI; network_bytes: interface to [received, sent],
+// network_faults: to [changes of its carrier, damaged packets], since the system's start.
+[[nodiscard]] std::string placements_json(MPI_Comm comm);
+
+// What the processors that this process may use have worked so far, whoever for (the hypervisor's other guests included), and
+// what this process itself has, in seconds since some moment. Steps of the first are as coarse as the system counts (10 ms).
+struct Work {
+  double busy_s = 0.0;
+  double own_s = 0.0;
+};
+[[nodiscard]] Work work_so_far();
+
+// What the measuring kernels share: a list of cells, measured in the order in which they are named, each with the
+// witnesses beside it.
+
+struct Cell {
+  std::string operation;
+  std::size_t size_bytes = 0;
+};
+
+// What a cell gave: its samples, how many messages (or operations) one sample's time stands for, and what else to tell.
+struct Outcome {
+  Samples samples;
+  double parts = 1.0;
+  std::vector<std::pair<std::string, long long>> counts{};  // JSON keys and values
+  std::vector<std::pair<std::string, double>> figures{};
+};
+
+class Cells {
+ public:
+  // Reads --cells operation:size,..., --budget-s, --least, --most and --seconds (of all cells together: when they are
+  // spent the rest is left out, and so is a cell that will not end in time); the first --needed ones have --patience-s more,
+  // where a machine is so busy that it would not come to them. Throws std::invalid_argument.
+  Cells(Arguments& arguments, const std::string& fallback);
+
+  [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
+
+  // Collective over comm: measures each cell and lets rank 0 print its `samples` record.
+  void run(const std::string& kernel, MPI_Comm comm, const std::function<Outcome(const Cell&, const Sampling&)>& measure) const;
+
+ private:
+  std::vector<Cell> cells_;
+  Sampling sampling_;
+  double seconds_ = 0.0;
+  long long needed_ = 0;
+  double patience_s_ = 0.0;
+};
+
+// A number at the end of an operation's name: 64 of bandwidth-window-64 after "bandwidth-window-"; -1 where the name
+// does not begin so or no number of at least 1 follows.
+[[nodiscard]] long long number_after(const std::string& operation, const std::string& beginning);
 
 }  // namespace rankwise

@@ -13,7 +13,6 @@
 
 #include "exchange/neighborhood.hpp"
 #include "kernels/interface.hpp"
-#include "kernels/witness.hpp"
 #include "measure/clock.hpp"
 #include "mpi/mpi.hpp"
 

@@ -8,9 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/cells.hpp"
 #include "kernels/interface.hpp"
-#include "kernels/witness.hpp"
 #include "measure/background.hpp"
 #include "measure/pair.hpp"
 #include "measure/stream.hpp"

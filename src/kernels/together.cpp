@@ -9,7 +9,6 @@
 
 #include "exchange/neighborhood.hpp"
 #include "fft/block_exchange.hpp"
-#include "kernels/cells.hpp"
 #include "kernels/interface.hpp"
 #include "measure/together.hpp"
 #include "mpi/mpi.hpp"

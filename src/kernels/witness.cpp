@@ -1,4 +1,3 @@
-#include "kernels/witness.hpp"
 
 #include <sched.h>
 #include <sys/syscall.h>

@@ -1,4 +1,3 @@
-#include "mapping/bound.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #include <queue>
 #include <utility>
 
-#include "mapping/parallel.hpp"
+#include "mapping/effort.hpp"
 
 namespace rankwise {
 

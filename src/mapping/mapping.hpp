@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "grid/grid.hpp"
-#include "grid/stencil.hpp"
 
 namespace rankwise {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "mapping/parallel.hpp"
+#include "mapping/effort.hpp"
 
 namespace rankwise {
 

@@ -11,13 +11,12 @@
 #include <stdexcept>
 
 #include "mapping/algorithms.hpp"
-#include "mapping/bound.hpp"
+#include "mapping/isoperimetry.hpp"
 #include "mapping/graph.hpp"
 #include "mapping/graph_search.hpp"
 #include "mapping/lattice.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/search.hpp"
-#include "mapping/tiles.hpp"
 #include "mapping/tubes.hpp"
 
 namespace rankwise {

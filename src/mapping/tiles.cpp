@@ -1,4 +1,3 @@
-#include "mapping/tiles.hpp"
 
 #include <algorithm>
 #include <array>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "measure/clock.hpp"
+#include "measure/pair.hpp"
 #include "measure/sampling.hpp"
 
 namespace rankwise {
@@ -109,5 +110,22 @@ void require_sensible(const Repetitions& repetitions);
 // Collective. The window is doubled, at most to a millisecond, whenever a rank was late in the warm-up.
 [[nodiscard]] Timed time_repetitions(MPI_Comm comm, const ClockOffset& clock, const Repetitions& repetitions,
                                      const Repeated& repeated);
+
+// What a rank's processor and memory do by themselves, whatever the network does.
+
+// A fixed piece of work in registers, timed: how fast the processor is at this moment, whatever the network does.
+
+// Time of the loop on this rank, in seconds (some 20 us): the quickest of a few, so that a preemption does not count.
+[[nodiscard]] double reference_loop_s();
+
+// Collective. On rank 0 every rank's time, elsewhere nothing; all ranks compute at the same time.
+[[nodiscard]] std::vector<double> reference_loops_s(MPI_Comm comm);
+
+// Memory bandwidth as STREAM measures it (McCalpin 1995): a[i] = b[i] + s * c[i] over arrays beyond the caches.
+
+// Collective: all ranks at once, each on three arrays of array_bytes. On rank 0 the bytes that all ranks together moved
+// each second, of each repetition (STREAM's count: 3 * array_bytes a rank, no write-allocate); elsewhere nothing.
+// Throws std::invalid_argument when the arrays hold nothing.
+[[nodiscard]] std::vector<double> measure_triad(MPI_Comm comm, std::size_t array_bytes, const Sampling& sampling);
 
 }  // namespace rankwise

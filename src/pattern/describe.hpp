@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "pattern/traffic.hpp"
@@ -49,5 +51,46 @@ std::size_t directions(const Description& description);
 
 // Receivers of a rank that has more than so many percent of all, those to which all send left out.
 std::size_t high_degree(std::span<const Flow> flows, Index ranks, Index percent = 98);
+
+// Grids in which ranks are numbered row by row (or, the axes taken the other way round, column by column), or in any way: drawn,
+// or node by node.
+
+// The shortest description over all ordered factorisations of the number of ranks into one to four factors. Among more
+// than 1024 ranks a sample of rows chooses at most twelve factorisations that all rows decide between.
+// flows: sorted by sender. ranks: at least 2.
+Description describe_natural(std::span<const Flow> flows, Index ranks);
+
+// The row-major cell of each rank.
+std::vector<Cell> natural_cells(const std::vector<Index>& dims);
+
+struct Embedding {
+  Description description;
+  std::vector<Cell> cells;
+};
+
+// Lays the ranks out from several seeds and frames and returns the shortest description; nothing where no layout fills a
+// grid. flows: sorted by sender.
+std::optional<Embedding> describe_any_numbering(std::span<const Flow> flows, Index ranks);
+
+// The pattern of traffic: a grid with the offsets along which its ranks talk, or a general graph.
+
+enum class PatternKind { grid, graph, uncertain };
+
+struct Pattern {
+  PatternKind kind = PatternKind::graph;
+  std::vector<Index> dims;  // empty for a graph
+  std::vector<bool> periodic;
+  std::vector<KeptOffset> offsets;
+  std::vector<Index> cell_of_rank;  // row-major
+  double explained = 0;             // the share of all bytes between ranks that follow the offsets
+  double bits = 0;                  // of the description
+  double noise_bits = 0;            // of naming each flow's receiver
+};
+
+// The shorter description of a grid numbered naturally and of one numbered in any way. uncertain: a grid describes the
+// traffic, but not well enough to build on. Throws std::invalid_argument on arrays that do not fit.
+Pattern find_pattern(const Traffic& traffic);
+
+const char* to_string(PatternKind kind);
 
 }  // namespace rankwise

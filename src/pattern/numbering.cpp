@@ -1,4 +1,4 @@
-#include "pattern/numbering.hpp"
+#include "pattern/describe.hpp"
 
 #include <algorithm>
 #include <array>

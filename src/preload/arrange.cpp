@@ -14,8 +14,6 @@
 #include "api/failure.hpp"
 #include "api/topology.hpp"
 #include "preload/look_up.hpp"
-#include "preload/told.hpp"
-#include "preload/watch.hpp"
 
 namespace rankwise::preload {
 

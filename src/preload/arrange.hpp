@@ -2,6 +2,7 @@
 // as the bits that a C function of that MPI gets and gives.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "api/topology.hpp"
@@ -37,5 +38,44 @@ enum class Family { mpi_abi, mpich, open_mpi, unknown };
 
 // Whether MPI is up and the communicator is one whose ranks can be placed.
 [[nodiscard]] bool is_ordinary(Handle comm) noexcept;
+
+// Whether a program takes ranks of a communicator that we have reordered for ranks of another one. Two signs are looked for: the
+// coordinates of a rank's number in the old communicator are asked for and its own in the new one never; the new one's neighbours are
+// asked for, messages go by another communicator, and none by the new one, which is never used for anything.
+
+// Watches a communicator that was made of another one, in which this rank had another number. speaks: this rank tells, of all.
+void watch(Handle comm, int before, int after, bool speaks) noexcept;
+
+inline constinit std::atomic<bool> watching{false};  // so that calls pay next to nothing where all is as it should be
+
+// The communicator is used, by a function that is taken the place of elsewhere.
+void note_use(Handle comm) noexcept;
+inline void watch_use(Handle comm) noexcept {
+  if (watching.load(std::memory_order_relaxed)) note_use(comm);
+}
+
+// At the program's end: the second sign, where the communicator was not freed.
+void watch_end() noexcept;
+
+// What the user is told of this library's work: with RANKWISE_VERBOSE=1 each communicator, else one line when rank 0 ends;
+// nothing with RANKWISE_VERBOSE=0.
+
+// With RANKWISE_VERBOSE=1: one line on stderr.
+void say(const char* text) noexcept;
+
+// MPI_Cart_create, or one of MPI's three functions that take a graph.
+enum class Topology { grid, graph };
+
+// What the line at the end is made of: the program's calls of these functions, those that were placed (and by what; null: the
+// ranks were best as they are), and why one was not.
+void count_call(Topology topology, bool reorder) noexcept;
+void count_placed(Topology topology, const char* mapping) noexcept;
+void remember_left(Topology topology, const char* why) noexcept;
+
+// A line on stderr, once: why the program may be unsafe under reordering.
+void warn(const char* why) noexcept;
+
+// By what the launcher says in the environment, before MPI is there to be asked.
+[[nodiscard]] bool is_rank_0() noexcept;
 
 }  // namespace rankwise::preload

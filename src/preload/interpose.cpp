@@ -21,8 +21,6 @@
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
 #include "preload/neighbor.hpp"
-#include "preload/told.hpp"
-#include "preload/watch.hpp"
 
 namespace rankwise::preload {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "preload/neighbor_exchange.hpp"
-#include "preload/told.hpp"
+#include "preload/arrange.hpp"
 
 namespace rankwise::preload {
 

@@ -1,4 +1,3 @@
-#include "preload/told.hpp"
 
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
 #include "preload/neighbor.hpp"
-#include "preload/watch.hpp"
 
 namespace rankwise::preload {
 

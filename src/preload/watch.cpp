@@ -1,10 +1,9 @@
-#include "preload/watch.hpp"
+#include "preload/arrange.hpp"
 
 #include <mutex>
 #include <vector>
 
 #include "preload/look_up.hpp"
-#include "preload/told.hpp"
 
 namespace rankwise::preload {
 

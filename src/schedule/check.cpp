@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "schedule/algorithms.hpp"
-#include "schedule/replay.hpp"
 #include "schedule/teams.hpp"
 
 namespace rankwise {

@@ -1,4 +1,4 @@
-#include "schedule/replay.hpp"
+#include "schedule/check.hpp"
 
 #include <bit>
 #include <cstdint>

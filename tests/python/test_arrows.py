@@ -65,4 +65,4 @@ def test_the_core_is_pure() -> None:
 
 def test_the_core_starts_threads_in_one_place() -> None:
     sources = [path for part in CORE for path in (ROOT / "src" / part).glob("*.?pp")]
-    assert [path.name for path in sources if _included(path) & THREADS] == ["parallel.hpp"]
+    assert [path.name for path in sources if _included(path) & THREADS] == ["effort.hpp"]

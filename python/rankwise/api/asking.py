@@ -97,7 +97,7 @@ class Times(Result):
 
     def plot(self) -> Plot:
         """Draw the times with their intervals, the shortest on top."""
-        from rankwise.engines.beside import MachineTime
+        from rankwise.engines.machines import MachineTime
         from rankwise.report.projected import beside_picture
 
         if not self.rows:

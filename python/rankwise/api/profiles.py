@@ -11,10 +11,9 @@ from rankwise.api.questions import LinkClass, Statistic, writable
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import BUT, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError
-from rankwise.machine.figures import figures_of
 from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.packing import Packing
-from rankwise.machine.profile import LINK_CLASSES, Profile, open_profile
+from rankwise.machine.profile import LINK_CLASSES, Profile, figures_of, open_profile
 from rankwise.machine.trust import Trust
 from rankwise.questions import Options, option
 from rankwise.records import key, record
@@ -293,7 +292,7 @@ def measure(asked: Campaign | None = None) -> Result:
         rates = measure_fft3d(asked.output, FftPlan(sizes, counts, seconds))
         return Added(rates, load(asked.output))
     if asked.what == "pack":
-        from rankwise.measure.packing import measure_packing
+        from rankwise.measure.additions import measure_packing
 
         return Added(measure_packing(asked.output), load(asked.output))
     if asked.n is not None or asked.ranks is not None:

@@ -19,7 +19,7 @@ from rankwise.records import Record, computed, key, record
 from rankwise.units import format_size, format_time, parse_ints, parse_shape
 
 if TYPE_CHECKING:
-    from rankwise.engines.beside import MachineTime
+    from rankwise.engines.machines import MachineTime
     from rankwise.engines.project import FftAnswer, FftQuestion, Matched, Sensitivity, Varied
     from rankwise.engines.project_halo import ProjectedStencil
     from rankwise.machine.description import Description
@@ -320,7 +320,7 @@ def project_exchange(question: Any, on: Described) -> Projected:
     """Project neighbour exchanges. Raises InputError."""
     from rankwise.decide.ranking import conclusion
     from rankwise.engines import project_halo
-    from rankwise.engines.beside import MachineTime
+    from rankwise.engines.machines import MachineTime
     from rankwise.workloads.base import Site
     from rankwise.workloads.exchange import WORKLOAD
 
@@ -343,7 +343,7 @@ def project_exchange(question: Any, on: Described) -> Projected:
 def project_stencil(question: StencilCode, on: Described) -> Projected:
     """Project one step of a halo code, strong or weak scaling. Raises InputError."""
     from rankwise.engines import project_halo
-    from rankwise.engines.beside import MachineTime
+    from rankwise.engines.machines import MachineTime
 
     shape = parse_shape(question.cells, "--cells")
     if len(shape) > 3:
@@ -415,7 +415,7 @@ class _Asked(Generic[Answer]):
 
     def _beside(self, against: str) -> Projected:
         """The rows of each machine; one whose description lacks a figure is left out, with what it lacks."""
-        from rankwise.engines.beside import conclusion, load_all
+        from rankwise.engines.machines import conclusion, load_all
         from rankwise.report.projected import beside_picture
 
         if self.on.vary:

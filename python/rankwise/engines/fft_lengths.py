@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.cache import knowledge_folder, wisdom_arguments
 from rankwise.distributions import t_quantile
 from rankwise.engines.placement import Placement
 from rankwise.engines.run import Here
 from rankwise.engines.under_way import under_way
 from rankwise.files import write_whole
 from rankwise.launch import result_of
-from rankwise.launch.knowledge import knowledge_folder, wisdom_arguments
 from rankwise.machine.profile import Profile
 from rankwise.measure.samples import now
 from rankwise.progress import tell

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from rankwise.machine.figures import figures_of
-from rankwise.machine.profile import Profile
+from rankwise.machine.profile import Profile, figures_of
 from rankwise.machine.trust import LEVELS
 
 Sample = tuple[Mapping[str, str], float]

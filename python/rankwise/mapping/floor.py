@@ -49,7 +49,8 @@ class Floor:
 
     ``partners``: of each rank all but the heaviest partners that fit beside it on the largest node leave it. ``spectrum``: the
     eigenvalues of the graph (Donath, Hoffman 1973, "Lower bounds for the partitioning of graphs"). ``grid``: the bound of
-    the stencil that is in the traffic (see src/mapping/bound.hpp). ``program``: an integer program, as far as it was solved.
+    the stencil that is in the traffic (see src/mapping/isoperimetry.hpp). ``program``: an integer program, as far as it was
+    solved.
     """
 
     least: float

@@ -360,7 +360,7 @@ def map_grid(
     search = Effort.of(how.effort_s, how.steps, how.threads)
     problem = problem_of(grid, node_sizes, stencil, periodic, how.weights, how.int64)
     if how.above:
-        from rankwise.mapping.node_order import require_alike
+        from rankwise.mapping.levels import require_alike
 
         require_alike(problem.nodes)
     maps = (len(chosen) if how.keep_maps else 1) * (1 + len(how.levels))
@@ -485,7 +485,7 @@ def _run(algorithm: str, problem: Problem, search: Effort, how: How) -> tuple[li
         )  # fmt: skip
         found = [one]
     if how.above and algorithm != "blocked":
-        from rankwise.mapping.node_order import seat_nodes
+        from rankwise.mapping.levels import seat_nodes
 
         if algorithm == "refined" and not how.front:
             found = [*found, *_run("blocked", problem, search, how)[0]]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from rankwise.errors import RankwiseError
+from rankwise.files import opened_to_append
+from rankwise.launch import find_mpi, stream_kernel
 from rankwise.machine.link import Curve
-from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Link, Profile
+from rankwise.machine.packing import Packing
+from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Link, Profile, open_profile
 from rankwise.machine.shared import KINDS, Resource, Shared
 
 _OVERLAP = "overlap"  # of a ping-pong's ways
@@ -85,3 +91,22 @@ def _reach(resource: Resource) -> tuple[int, int]:
     """Return by how many pairs a resource was filled, and by what size of messages."""
     most = resource.most_pairs or 0
     return most, max((size for pairs, size, _ in resource.pairs if pairs == most), default=0)
+
+
+def measure_packing(profile_path: Path) -> Packing:
+    """Measure, add the curves to the profile, and return them.
+
+    Raw figures are appended to machine.pack.samples.jsonl for machine.json. Raises RankwiseError and its kinds.
+    """
+    profile = open_profile(profile_path)
+    curves: dict[str, list[list[float]]] = {}
+    with opened_to_append(profile_path.with_name(profile_path.stem + ".pack.samples.jsonl")) as samples:
+        for record in stream_kernel(find_mpi(), ["pack"], 1, False, "measuring what packing takes"):
+            if record["record"] == "packed":
+                samples.write(json.dumps(record).encode() + b"\n")
+                curves.setdefault(str(record["row_bytes"]), []).append([record["size_bytes"], record["time_s"]])
+    if not curves:
+        raise RankwiseError("a kernel ended without a result: see 'rankwise doctor'")
+    packing = Packing.from_dict(curves)
+    replace(profile, packing=packing).save(profile_path)
+    return packing

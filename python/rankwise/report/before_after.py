@@ -8,9 +8,8 @@ from functools import partial
 
 from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.compare import Compared, Comparison, compare, in_words, name_of, ratio_interval
-from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Point
-from rankwise.machine.profile import LINK_CLASSES, Profile
+from rankwise.machine.profile import LINK_CLASSES, LinkFigures, Profile, figures_of
 from rankwise.machine.trust import worst
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import (

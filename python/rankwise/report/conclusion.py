@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rankwise.machine.compare import ratio_interval
-from rankwise.machine.figures import LinkFigures, figures_of
-from rankwise.machine.profile import LINK_CLASSES, Profile
+from rankwise.machine.profile import LINK_CLASSES, LinkFigures, Profile, figures_of
 from rankwise.records import Interval, Record, key, record
 from rankwise.report.document import Change, Figure, Next
 from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance

@@ -7,8 +7,7 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
-from rankwise.machine.figures import LinkFigures
-from rankwise.machine.profile import LINK_CLASSES, Profile
+from rankwise.machine.profile import LINK_CLASSES, LinkFigures, Profile
 from rankwise.report.words import with_interval
 from rankwise.units import format_bandwidth, format_size, format_time
 

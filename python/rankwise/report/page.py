@@ -14,9 +14,8 @@ from rankwise.blocks import Column, Picture, Table, text_table
 from rankwise.engines.model import Model
 from rankwise.engines.placement import profile_placement
 from rankwise.errors import InputError
-from rankwise.machine.figures import LinkFigures, figures_of
 from rankwise.machine.link import Curve, LinkModel, Parameter, Point, Segment
-from rankwise.machine.profile import LINK_CLASSES, Link, Profile
+from rankwise.machine.profile import LINK_CLASSES, Link, LinkFigures, Profile, figures_of
 from rankwise.mapping.mapper import Skipped
 from rankwise.records import Record, computed, key, record
 from rankwise.report.conclusion import Conclusion, Gain, conclude, grid_words, mapping_words, volume, way

@@ -25,7 +25,7 @@ from rankwise.report.layers import Curves, by_name, kinds, labels, layer, ranged
 from rankwise.units import format_time
 
 if TYPE_CHECKING:
-    from rankwise.engines.beside import MachineTime
+    from rankwise.engines.machines import MachineTime
     from rankwise.engines.project import Sensitivity
 
 _ENDS = ("at its low end", "at its high end")

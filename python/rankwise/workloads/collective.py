@@ -34,7 +34,7 @@ from rankwise.workloads.base import (
 )
 from rankwise.workloads.collective_schedule import Schedule, candidates_of
 from rankwise.workloads.exchange import DEFAULT_RANKS
-from rankwise.workloads.replayed import ReplayedCase
+from rankwise.workloads.observed import ReplayedCase
 
 if TYPE_CHECKING:
     from rankwise.observe.phases import PhasedStep

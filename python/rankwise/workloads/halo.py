@@ -18,7 +18,7 @@ from rankwise.reading import read_document
 from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
 from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workload, option, require_known
-from rankwise.workloads.replayed import ReplayedCase
+from rankwise.workloads.observed import ReplayedCase
 
 if TYPE_CHECKING:
     from rankwise.machine.packing import Packing

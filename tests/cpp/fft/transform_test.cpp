@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../world.hpp"
-#include "fft/redistribution.hpp"
+#include "fft/decomposition.hpp"
 #include "fft/timed.hpp"
 
 namespace rankwise {

@@ -1,4 +1,4 @@
-#include "grid/stencil.hpp"
+#include "grid/grid.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mapping/bound.hpp"
+#include "mapping/isoperimetry.hpp"
 
 #include <gtest/gtest.h>
 

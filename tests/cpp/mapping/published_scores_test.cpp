@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mapping/bound.hpp"
+#include "mapping/isoperimetry.hpp"
 #include "mapping/mapping.hpp"
 
 namespace rankwise {

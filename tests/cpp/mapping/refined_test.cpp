@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../rounds.hpp"
-#include "mapping/bound.hpp"
+#include "mapping/isoperimetry.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/random.hpp"
 #include "mapping/search.hpp"

@@ -1,12 +1,12 @@
 // Nodes of one shape side by side: their shapes are as good as any, sizes are exact, and what does not suit is left alone.
-#include "mapping/tiles.hpp"
+#include "mapping/lattice.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "mapping/bound.hpp"
+#include "mapping/isoperimetry.hpp"
 #include "mapping/mapping.hpp"
 #include "problem.hpp"
 #include "random_problem.hpp"

@@ -1,4 +1,4 @@
-#include "measure/local.hpp"
+#include "measure/together.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "pattern/pattern.hpp"
+#include "pattern/describe.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "schedule/replay.hpp"
-
 namespace rankwise {
 namespace {
 

@@ -6,7 +6,6 @@
 #include "../rounds.hpp"
 #include "generated.hpp"
 #include "schedule/check.hpp"
-#include "schedule/replay.hpp"
 
 namespace rankwise {
 namespace {

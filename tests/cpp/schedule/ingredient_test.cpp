@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "schedule/replay.hpp"
+#include "schedule/check.hpp"
 
 namespace rankwise {
 namespace {

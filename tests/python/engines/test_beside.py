@@ -1,6 +1,6 @@
 """What is said of machines beside each other follows their times."""
 
-from rankwise.engines.beside import MachineTime, conclusion
+from rankwise.engines.machines import MachineTime, conclusion
 
 A, B, C = MachineTime("a", 1e-6, 0.9e-6, 1.1e-6), MachineTime("b", 2e-6, 1.8e-6, 2.2e-6), MachineTime("c", 9e-6, 8e-6, 1e-5)
 

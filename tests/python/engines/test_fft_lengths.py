@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankwise.cache import knowledge_folder
 from rankwise.engines import fft_lengths
 from rankwise.engines.fft_lengths import Launch, Lengths
 from rankwise.engines.predict import predict_rows
-from rankwise.launch.knowledge import knowledge_folder
 from rankwise.machine.discover import discover
 from rankwise.machine.profile import Profile
 from rankwise.measure.imports import import_profile

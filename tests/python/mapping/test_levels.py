@@ -8,8 +8,7 @@ import pytest
 from rankwise.errors import InputError
 from rankwise.machine.switches import parse_switches
 from rankwise.mapping import How, map_grid
-from rankwise.mapping.levels import Above, Inner, Unit, levels_asked, levels_read, parse_levels, seats
-from rankwise.mapping.node_order import seat_nodes
+from rankwise.mapping.levels import Above, Inner, Unit, levels_asked, levels_read, parse_levels, seat_nodes, seats
 from rankwise.mapping.problem import problem_of
 
 
