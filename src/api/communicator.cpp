@@ -23,7 +23,7 @@ Grid grid_of(MPI_Comm cart, int rank) {
 
 }  // namespace
 
-std::string words(const Grid& grid) {
+std::string text_of(const Grid& grid) {
   std::string text;
   for (int axis = 0; axis < grid.ndim(); ++axis) {
     text += (axis > 0 ? "x" : "") + std::to_string(grid.dim(axis)) + (grid.periodic(axis) ? "" : " (open)");
@@ -42,11 +42,11 @@ void require_mpi() {
 
 void require_intra(MPI_Comm comm, const char* wanted) {
   require_mpi();
-  const std::string mend = std::string(": pass ") + wanted;
-  if (comm == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL" + mend);
+  const std::string fix = std::string(": pass ") + wanted;
+  if (comm == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL" + fix);
   int inter = 0;
   check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
-  if (inter != 0) refuse_argument("the communicator is an inter-communicator" + mend);
+  if (inter != 0) refuse_argument("the communicator is an inter-communicator" + fix);
 }
 
 Duplicate::Duplicate(MPI_Comm comm, const char* wanted) {

@@ -83,7 +83,7 @@ class ScopedComm {
 };
 
 // A grid for readers: "4x3 (open)".
-[[nodiscard]] std::string words(const Grid& grid);
+[[nodiscard]] std::string text_of(const Grid& grid);
 
 // Throws Failure unless MPI is initialised and not finalised.
 void require_mpi();

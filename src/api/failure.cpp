@@ -56,23 +56,23 @@ int last_mpi_error() noexcept { return last.mpi_error; }
 
 namespace {
 
-// The failure of one rank, told to all.
+// The failure of one rank, reported to all.
 [[noreturn]] void share(MPI_Comm comm, int failing, const std::optional<Failure>& own) {
   struct {
     int result = RANKWISE_ERROR_INTERNAL;
     int mpi_error = MPI_SUCCESS;
     std::array<char, 512> message{};
-  } told;
+  } report;
   const int rank = rank_of(comm);
   if (rank == failing && own) {
-    told.result = own->result();
-    told.mpi_error = own->mpi_error();
+    report.result = own->result();
+    report.mpi_error = own->mpi_error();
     const std::string text = own->what();
-    std::copy_n(text.begin(), std::min(text.size(), told.message.size() - 1), told.message.begin());
+    std::copy_n(text.begin(), std::min(text.size(), report.message.size() - 1), report.message.begin());
   }
-  check_mpi(MPI_Bcast(&told, static_cast<int>(sizeof told), MPI_BYTE, failing, comm), "MPI_Bcast");
-  throw Failure(static_cast<rankwise_result>(told.result), "rank " + std::to_string(failing) + ": " + told.message.data(),
-                told.mpi_error);
+  check_mpi(MPI_Bcast(&report, static_cast<int>(sizeof report), MPI_BYTE, failing, comm), "MPI_Bcast");
+  throw Failure(static_cast<rankwise_result>(report.result), "rank " + std::to_string(failing) + ": " + report.message.data(),
+                report.mpi_error);
 }
 
 }  // namespace

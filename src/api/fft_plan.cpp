@@ -27,7 +27,7 @@ Box box_of(const rankwise_fft_box& given) {
   return box;
 }
 
-std::string words(const Box& box) {
+std::string text_of(const Box& box) {
   std::string text;
   for (const Share& share : box) {
     const std::string end = std::to_string(share.first + share.count - 1);
@@ -36,7 +36,7 @@ std::string words(const Box& box) {
   return text;
 }
 
-std::string words(const std::array<Index, 2>& grid) { return std::to_string(grid[0]) + "x" + std::to_string(grid[1]); }
+std::string text_of(const std::array<Index, 2>& grid) { return std::to_string(grid[0]) + "x" + std::to_string(grid[1]); }
 
 }  // namespace
 
@@ -245,13 +245,13 @@ std::string FftPlan::explain() const {
   std::string text = "3-D FFT of " + std::to_string(n[0]) + "x" + std::to_string(n[1]) + "x" + std::to_string(n[2]) +
                      (request_.is_real ? " reals" : " complex values") + (request_.is_double ? ", double" : ", single") +
                      " precision, " + std::to_string(request_.batch) + (request_.batch == 1 ? " field\n" : " fields\n");
-  text += "grid " + words(variant_.grid) + (variant_.grid[1] == 1 ? " (slabs)" : " (pencils)") + ", transposes by " +
+  text += "grid " + text_of(variant_.grid) + (variant_.grid[1] == 1 ? " (slabs)" : " (pencils)") + ", transposes by " +
           to_string(variant_.method) + (variant_.chunks > 1 ? " in " + std::to_string(variant_.chunks) + " slices" : "") +
           (variant_.together > 1 ? ", " + std::to_string(variant_.together) + " fields together" : "") +
           (variant_.in_flight > 1 ? ", one group exchanged while the next is transformed" : "") + ": " + why_ + "\n";
   text += "local FFTs by " + local_library().version() + "\n";
   for (const auto& [side, is_own, name] : {std::tuple{&in_, !bricks_.in, "in"}, {&out_, !bricks_.out, "out"}}) {
-    text += std::string(name) + ": " + words(side->box) + (is_own ? "" : ", redistributed") + "\n";
+    text += std::string(name) + ": " + text_of(side->box) + (is_own ? "" : ", redistributed") + "\n";
   }
   if (!engine_) return text + "memory: none before the first transform\n";
   return text + "memory: " + std::to_string(engine_->memory_bytes()) + " B of buffers on this rank\n";

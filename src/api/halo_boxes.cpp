@@ -125,8 +125,8 @@ void HaloBoxes::compare_faces() const {
   for (int axis = 0; axis < grid.ndim(); ++axis) {
     Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
     offset[static_cast<std::size_t>(axis)] = 1;
-    const Index below = grid.cell_beside(grid.coords(comm_.rank()), offset, -1);
-    const Index above = grid.cell_beside(grid.coords(comm_.rank()), offset, +1);
+    const Index below = grid.cell_at_offset(grid.coords(comm_.rank()), offset, -1);
+    const Index above = grid.cell_at_offset(grid.coords(comm_.rank()), offset, +1);
     const auto rank_or_none = [](Index rank) { return rank < 0 ? MPI_PROC_NULL : static_cast<int>(rank); };
     check_mpi(MPI_Sendrecv(own.data(), static_cast<int>(own.size()), MPI_INT64_T, rank_or_none(above), setup_tag, other.data(),
                            static_cast<int>(other.size()), MPI_INT64_T, rank_or_none(below), setup_tag, comm_.get(),
@@ -164,8 +164,8 @@ bool HaloBoxes::spread_lines() {
         const std::vector<Index>& known = direction > 0 ? line.below : line.above;
         out[f] = known.empty() ? line.extent : known.back();
       }
-      const Index to = grid.cell_beside(grid.coords(comm_.rank()), offset, direction);
-      const Index from = grid.cell_beside(grid.coords(comm_.rank()), offset, -direction);
+      const Index to = grid.cell_at_offset(grid.coords(comm_.rank()), offset, direction);
+      const Index from = grid.cell_at_offset(grid.coords(comm_.rank()), offset, -direction);
       check_mpi(MPI_Sendrecv(out.data(), static_cast<int>(fields), MPI_INT64_T, to < 0 ? MPI_PROC_NULL : static_cast<int>(to),
                              setup_tag, in.data(), static_cast<int>(fields), MPI_INT64_T,
                              from < 0 ? MPI_PROC_NULL : static_cast<int>(from), setup_tag, comm_.get(), MPI_STATUS_IGNORE),
@@ -202,14 +202,14 @@ void HaloBoxes::learn_lines() {
 }
 
 void HaloBoxes::prove(const Halo& halo) const {
-  const auto told = [](const std::vector<HaloMessage>& messages) {
-    std::vector<Told> marks;
+  const auto digests = [](const std::vector<HaloMessage>& messages) {
+    std::vector<MessageDigest> marks;
     for (const HaloMessage& message : messages) marks.push_back({static_cast<int>(message.peer), setup_tag, mark_of(message)});
     return marks;
   };
   Agreement proof;
   for (const HaloStage& stage : halo.stages) {
-    proof.attempt([&] { compare_messages(comm_.get(), told(stage.sends), told(stage.receives)); });
+    proof.attempt([&] { compare_messages(comm_.get(), digests(stage.sends), digests(stage.receives)); });
   }
   proof.reach(comm_.get());
 }
@@ -266,13 +266,13 @@ std::string HaloBoxes::explain() const {
     foreign_bytes += region.bytes;
   }
   const auto number = [](std::size_t n) { return std::to_string(n); };
-  return "halo on a grid of " + words(spec_.grid) + ", " + number(spec_.fields.size()) + " fields, widths " + widths_of(spec_) +
-         (spec_.corners ? ", with edges and corners" : ", faces") + ": " + halo_algorithm_name(variants_[now_]->algorithm()) +
-         "; " + why_ + trial_words() + "\nrank " + std::to_string(comm_.rank()) +
-         (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " + number(messages) +
-         " messages with " + number(bytes) + " B in " + number(current().stages.size()) + " steps for a halo of " +
-         number(halo_.regions.size()) + " regions, of which " + number(foreign) + " with " + number(foreign_bytes) +
-         " B belong to other ranks\n";
+  return "halo on a grid of " + text_of(spec_.grid) + ", " + number(spec_.fields.size()) + " fields, widths " +
+         widths_of(spec_) + (spec_.corners ? ", with edges and corners" : ", faces") + ": " +
+         halo_algorithm_name(variants_[now_]->algorithm()) + "; " + why_ + trial_state() + "\nrank " +
+         std::to_string(comm_.rank()) + (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " +
+         number(messages) + " messages with " + number(bytes) + " B in " + number(current().stages.size()) +
+         " steps for a halo of " + number(halo_.regions.size()) + " regions, of which " + number(foreign) + " with " +
+         number(foreign_bytes) + " B belong to other ranks\n";
 }
 
 std::string HaloBoxes::header() const {

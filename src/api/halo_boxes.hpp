@@ -28,7 +28,7 @@ class HaloBoxes : public HaloPlan {
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return spec_.fields[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
   void use(std::size_t variant) override { now_ = variant; }
-  void settle(std::size_t variant, bool few) override;
+  void settle(std::size_t variant, bool are_short) override;
   [[nodiscard]] std::string pairs() const override;
   [[nodiscard]] std::string header() const override;
   void free() override {

@@ -14,7 +14,7 @@ namespace rankwise::api {
 namespace {
 
 constexpr int keys_tag = 1;
-constexpr int tell_tag = 2;
+constexpr int values_tag = 2;
 constexpr int long_tag = 17;
 constexpr int list_back_tag = 18;
 
@@ -91,7 +91,7 @@ std::vector<HaloLists::Partner> HaloLists::partners_of(const std::vector<Edge>& 
 
 void HaloLists::compare_ends() {
   // Nobody knows who will write: messages are taken until all have been, by synchronous sends and a barrier that waits.
-  std::map<int, std::vector<int>> told;
+  std::map<int, std::vector<int>> keys_of_rank;
   std::vector<std::vector<int>> keys;
   std::vector<MPI_Request> requests;
   for (const Partner& partner : to_) {
@@ -112,7 +112,7 @@ void HaloLists::compare_ends() {
     if (is_there != 0) {
       int count = 0;
       check_mpi(MPI_Get_count(&status, MPI_INT, &count), "MPI_Get_count");
-      std::vector<int>& from = told[status.MPI_SOURCE];
+      std::vector<int>& from = keys_of_rank[status.MPI_SOURCE];
       from.resize(static_cast<std::size_t>(count));
       check_mpi(MPI_Recv(from.data(), count, MPI_INT, status.MPI_SOURCE, keys_tag, comm_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
       continue;
@@ -131,13 +131,13 @@ void HaloLists::compare_ends() {
   agreement.attempt([&] {
     const int own = comm_.rank();
     for (const Partner& partner : from_) {
-      const std::vector<int>& sent = told[partner.rank];
+      const std::vector<int>& sent = keys_of_rank[partner.rank];
       for (const std::size_t e : partner.edges) {
         if (std::ranges::find(sent, receives_[e].key) != sent.end()) continue;
         refuse_argument(edge_of(partner.rank, own, receives_[e].key) + " is known to its receiver only: give both ends");
       }
     }
-    for (const auto& [rank, sent] : told) {
+    for (const auto& [rank, sent] : keys_of_rank) {
       const auto partner = std::ranges::find(from_, rank, &Partner::rank);
       for (const int key : sent) {
         const auto has_key = [&](std::size_t e) { return receives_[e].key == key; };
@@ -149,26 +149,26 @@ void HaloLists::compare_ends() {
   agreement.reach(comm_.get());
 }
 
-std::vector<std::uint64_t> HaloLists::tell(const std::vector<std::uint64_t>& told, bool back) const {
+std::vector<std::uint64_t> HaloLists::send_to_partners(const std::vector<std::uint64_t>& values_of_edges, bool back) const {
   const std::vector<Partner>& out = back ? from_ : to_;
   const std::vector<Partner>& in = back ? to_ : from_;
   std::vector<std::uint64_t> heard((back ? sends_ : receives_).size(), 0);
   const auto self_out = back ? from_self_.edges : to_self_.edges;
   const auto self_in = back ? to_self_.edges : from_self_.edges;
-  for (std::size_t i = 0; i < self_out.size(); ++i) heard[self_in[i]] = told[self_out[i]];
+  for (std::size_t i = 0; i < self_out.size(); ++i) heard[self_in[i]] = values_of_edges[self_out[i]];
   std::vector<std::vector<std::uint64_t>> sent;
   std::vector<std::vector<std::uint64_t>> came;
   std::vector<MPI_Request> requests;
   for (const Partner& partner : in) {
     came.emplace_back(partner.edges.size());
-    check_mpi(MPI_Irecv(came.back().data(), static_cast<int>(came.back().size()), MPI_UINT64_T, partner.rank, tell_tag,
+    check_mpi(MPI_Irecv(came.back().data(), static_cast<int>(came.back().size()), MPI_UINT64_T, partner.rank, values_tag,
                         comm_.get(), &requests.emplace_back()),
               "MPI_Irecv");
   }
   for (const Partner& partner : out) {
-    std::vector<std::uint64_t>& values = sent.emplace_back();
-    for (const std::size_t e : partner.edges) values.push_back(told[e]);
-    check_mpi(MPI_Isend(values.data(), static_cast<int>(values.size()), MPI_UINT64_T, partner.rank, tell_tag, comm_.get(),
+    std::vector<std::uint64_t>& own = sent.emplace_back();
+    for (const std::size_t e : partner.edges) own.push_back(values_of_edges[e]);
+    check_mpi(MPI_Isend(own.data(), static_cast<int>(own.size()), MPI_UINT64_T, partner.rank, values_tag, comm_.get(),
                         &requests.emplace_back()),
               "MPI_Isend");
   }
@@ -248,12 +248,12 @@ void HaloLists::lists(const rankwise_list send[], const rankwise_list recv[]) {
   }
   std::vector<std::uint64_t> counts;
   for (const Edge& edge : sends_) counts.push_back(edge.count);
-  const std::vector<std::uint64_t> come = tell(counts, false);
+  const std::vector<std::uint64_t> come = send_to_partners(counts, false);
   std::vector<std::uint64_t> expected = come;
   for (std::size_t e = 0; e < receives_.size(); ++e) {
     if (receives_[e].listed) expected[e] = receives_[e].count;
   }
-  const std::vector<std::uint64_t> wanted = tell(expected, true);
+  const std::vector<std::uint64_t> wanted = send_to_partners(expected, true);
   checked("rankwise_neighbors_lists", [&] {
     const auto require_alike = [&](const Edge& edge, int from, int to, std::uint64_t sent, std::uint64_t taken) {
       if (edge.rank == MPI_PROC_NULL || sent == taken) return;
@@ -298,7 +298,7 @@ void HaloLists::capacity(const std::size_t bytes[]) {
   });
   std::vector<std::uint64_t> own;
   for (std::size_t e = 0; e < receives_.size(); ++e) own.push_back(bytes[e]);
-  const std::vector<std::uint64_t> theirs = tell(own, true);
+  const std::vector<std::uint64_t> theirs = send_to_partners(own, true);
   varies_ = true;
   listed_ = false;
   for (Edge& edge : receives_) {

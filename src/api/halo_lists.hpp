@@ -67,7 +67,7 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
   [[nodiscard]] std::string pairs() const override;
   void use(std::size_t variant) override { now_ = variant; }
-  void settle(std::size_t variant, bool few) override;
+  void settle(std::size_t variant, bool are_short) override;
   // After algorithm(auto): makes the ways that may be the fastest for the bytes of this exchange.
   void prepare(std::uint64_t active) override;
   void free() override {
@@ -90,8 +90,8 @@ class HaloLists : public HaloPlan {
   static std::vector<Partner> partners_of(const std::vector<Edge>& edges, const char* what);
   // Collective: every rank learns who sends to it, and both ends agree on the keys.
   void compare_ends();
-  // Tells each receiver (back: each sender) so many bytes an edge; what the others told, in the order of the edges.
-  [[nodiscard]] std::vector<std::uint64_t> tell(const std::vector<std::uint64_t>& told, bool back) const;
+  // Sends each receiver (back: each sender) a value an edge; returns what the others sent, in the order of the edges.
+  [[nodiscard]] std::vector<std::uint64_t> send_to_partners(const std::vector<std::uint64_t>& values_of_edges, bool back) const;
   static void take_list(Edge& edge, const rankwise_list& list, const std::string& name);
 
   // Sets `first` of all partners.

@@ -1,4 +1,4 @@
-// What is told of the messages of lists, and which way they take.
+// What is reported of the messages of lists, and by which algorithm they go.
 
 #include <algorithm>
 #include <bit>
@@ -72,7 +72,7 @@ std::string HaloLists::explain() const {
   std::size_t elements = 0;
   for (const Edge& edge : sends_) elements += edge.count;
   return "halo of lists: " + halo_algorithm_name(variants_[now_].algorithm) + "; " +
-         (why_.empty() ? "" : why_ + trial_words() + "; ") +
+         (why_.empty() ? "" : why_ + trial_state() + "; ") +
          (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
          std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
          std::to_string(sends_.size()) + " edges, " +
@@ -157,9 +157,9 @@ void HaloLists::prepare(std::uint64_t active) {
   if (!try_variants(std::move(tried), defaults<rankwise_halo_options>().exchanges)) variants_.resize(1);
 }
 
-void HaloLists::settle(std::size_t variant, bool few) {
+void HaloLists::settle(std::size_t variant, bool are_short) {
   now_ = variant;
-  if (few) return;
+  if (are_short) return;
   std::swap(variants_.front(), variants_[variant]);
   variants_.resize(1);
   now_ = 0;

@@ -143,14 +143,14 @@ Reduction reduction_of(MPI_Datatype type, MPI_Op op) {
   return reduction;
 }
 
-void compare_messages(MPI_Comm comm, const std::vector<Told>& sends, const std::vector<Told>& receives) {
+void compare_messages(MPI_Comm comm, const std::vector<MessageDigest>& sends, const std::vector<MessageDigest>& receives) {
   std::vector<std::uint64_t> came(receives.size());
   std::vector<MPI_Request> requests;
   for (std::size_t i = 0; i < came.size(); ++i) {
-    const Told& message = receives[i];
+    const MessageDigest& message = receives[i];
     check_mpi(MPI_Irecv(&came[i], 1, MPI_UINT64_T, message.peer, message.tag, comm, &requests.emplace_back()), "MPI_Irecv");
   }
-  for (const Told& message : sends) {
+  for (const MessageDigest& message : sends) {
     check_mpi(MPI_Isend(&message.number, 1, MPI_UINT64_T, message.peer, message.tag, comm, &requests.emplace_back()),
               "MPI_Isend");
   }
@@ -203,18 +203,18 @@ bool HaloPlan::try_variants(std::vector<int> algorithms, int exchanges) {
   return trial_.has_value();
 }
 
-std::string HaloPlan::trial_words() const {
+std::string HaloPlan::trial_state() const {
   if (!trial_) return "";
-  return trial_->is_over() ? words_after(tried_, *trial_) : words_before(tried_);
+  return trial_->is_over() ? result_text(tried_, *trial_) : trial_text(tried_);
 }
 
 // Every rank has made as many exchanges by now, so all come here in the same start.
 void HaloPlan::end_round() {
   const double begun_s = steady_s();
-  std::vector<double> numbers = trial_->told();
+  std::vector<double> numbers = trial_->measured_s();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm()),
             "MPI_Allreduce");
-  trial_->heard(numbers);
+  trial_->compare(numbers);
   trial_->met(steady_s() - begun_s);
   constexpr double short_s = 1e-4;
   if (trial_->is_over()) settle(trial_->best(), trial_->medians()[trial_->best()] < short_s);

@@ -53,14 +53,14 @@ struct Reduction {
 [[nodiscard]] Reduction reduction_of(MPI_Datatype type, MPI_Op op);
 
 // A number that one rank tells another, under a tag.
-struct Told {
+struct MessageDigest {
   int peer;
   int tag;
   std::uint64_t number;
 };
-// Both ends of every message mean the same, by a digest of it: what a rank will send, and what it will receive, each told in
+// Both ends of every message mean the same, by a digest of it: what a rank will send, and what it will receive, each sent in
 // the order of the messages. Collective among partners. Throws std::logic_error.
-void compare_messages(MPI_Comm comm, const std::vector<Told>& sends, const std::vector<Told>& receives);
+void compare_messages(MPI_Comm comm, const std::vector<MessageDigest>& sends, const std::vector<MessageDigest>& receives);
 
 // The meaning, errors and collectiveness of all functions are those of rankwise.h.
 class HaloPlan {
@@ -84,13 +84,13 @@ class HaloPlan {
   virtual void begin(std::uint64_t active) = 0;
   // From the next exchange on; of the ways that are tried, by their numbers.
   virtual void use(std::size_t) {}
-  // The trial is over: this way is kept. few: whether exchanges are so short that freeing the others would be felt.
+  // The trial is over: this way is kept. are_short: whether exchanges are so short that freeing the others would be felt.
   virtual void settle(std::size_t, bool) {}
   // Tries the ways of these algorithms in the first of so many exchanges to come. False where these are too few.
   bool try_variants(std::vector<int> algorithms, int exchanges);
   void forget_trial() { trial_.reset(); }
   // What is to be tried, or what was found.
-  [[nodiscard]] std::string trial_words() const;
+  [[nodiscard]] std::string trial_state() const;
   // What is left to do once it is known what moves; collective where it does anything.
   virtual void prepare(std::uint64_t) {}
   // What this rank sends to others: JSON objects (see save), with commas between. Throws Failure where it is not known.

@@ -36,11 +36,11 @@ void prove(MPI_Comm comm, const NodeAwareSchedule& part) {
     }
     return mark;
   };
-  std::vector<Told> sends, receives;
+  std::vector<MessageDigest> sends, receives;
   for (const Step& step : part.schedule.steps) {
     for (const Op& op : step.ops) {
-      const Told told{static_cast<int>(op.peer), node_aware_proof_tag + op.tag, mark_of(op)};
-      (op.kind == Op::Kind::send ? sends : receives).push_back(told);
+      const MessageDigest digest{static_cast<int>(op.peer), node_aware_proof_tag + op.tag, mark_of(op)};
+      (op.kind == Op::Kind::send ? sends : receives).push_back(digest);
     }
   }
   compare_messages(comm, sends, receives);
@@ -221,13 +221,13 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
   return chosen;
 }
 
-std::string words_before(const std::vector<int>& algorithms) {
+std::string trial_text(const std::vector<int>& algorithms) {
   std::string text = "; to be tried in the first exchanges";
   for (std::size_t i = 0; i < algorithms.size(); ++i) text += (i > 0 ? ", " : ": ") + halo_algorithm_name(algorithms[i]);
   return text;
 }
 
-std::string words_after(const std::vector<int>& algorithms, const Trial& trial) {
+std::string result_text(const std::vector<int>& algorithms, const Trial& trial) {
   const std::vector<double> medians_s = trial.medians();
   std::string text = "; tried in " + std::to_string(trial.exchanges()) + " exchanges, which cost " +
                      microseconds(trial.loss_s()) + " more than by the best alone; medians on the slowest rank";
@@ -297,8 +297,8 @@ void HaloBoxes::keep(std::size_t variant) {
   now_ = 0;
 }
 
-void HaloBoxes::settle(std::size_t variant, bool few) {
-  if (few) {
+void HaloBoxes::settle(std::size_t variant, bool are_short) {
+  if (are_short) {
     now_ = variant;
     reads_ = variants_[now_]->reads();
   } else {

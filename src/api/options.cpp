@@ -64,16 +64,16 @@ std::string or_environment(const std::string& id, const char* variable) {
 struct Bounded {
   const char* name;
   Index value, least, most;
-  const char* mend;
+  const char* fix;
 };
 
 constexpr Index any = std::numeric_limits<Index>::max();
 
 // Throws Failure for the first that is beyond its bounds.
 void require_within(std::initializer_list<Bounded> options) {
-  for (const auto& [name, value, least, most, mend] : options) {
+  for (const auto& [name, value, least, most, fix] : options) {
     if (value >= least && value <= most) continue;
-    refuse_argument("options." + std::string(name) + " is " + std::to_string(value) + ": " + mend);
+    refuse_argument("options." + std::string(name) + " is " + std::to_string(value) + ": " + fix);
   }
 }
 

@@ -334,7 +334,7 @@ void Plan::reduce_wait() { finish(UnderWay::reduce, "rankwise_exchange_reduce_st
 
 std::string Plan::explain() const {
   const ExchangeSpec& spec = design_.spec;
-  std::string text = "exchange on a grid of " + words(spec.grid) + ", " + to_string(spec.window.shell()) + " shell, cutoff";
+  std::string text = "exchange on a grid of " + text_of(spec.grid) + ", " + to_string(spec.window.shell()) + " shell, cutoff";
   for (int axis = 0; axis < spec.grid.ndim(); ++axis) text += " " + std::to_string(spec.window.upper(axis));
   text += ": " + spec.algorithm + ", " + to_string(spec.mode) + "; " + design_.why + "\n";
   const RankSchedule& schedule = design_.schedule;
@@ -422,7 +422,7 @@ std::size_t Plan::slot_start(int slot) const {
 
 namespace {
 
-// The offset between two boxes that meet because their teams do: images are told apart by the way between the teams.
+// The offset between two boxes that meet because their teams do: images differ by the offset between the teams.
 Coords offset_between(const ExchangeSpec& spec, const Teams& teams, Index own, Index visiting, const Coords& between) {
   const Coords a = spec.grid.coords(own);
   const Coords b = spec.grid.coords(visiting);

@@ -110,7 +110,7 @@ CartRequest agree(MPI_Comm comm, const CartArguments& arguments, bool exactly) {
   return request;
 }
 
-// The best map of a search, or of all algorithms, is found by one rank and told to the others: it takes time and memory
+// The best map of a search, or of all algorithms, is found by one rank and sent to the others: it takes time and memory
 // that grow like the number of ranks, and is the same for all by construction. Returns this rank's cell, and which
 // algorithm it is in picked (empty: the ranks keep their order).
 Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem& problem, const CartRequest& request,
@@ -329,7 +329,7 @@ struct Lists {
   std::vector<int> sources, source_weights, destinations, destination_weights;
 };
 
-// Collective over the ranks in the order of vertices; graph: all of it, at the rank that is told.
+// Collective over the ranks in the order of vertices; graph: all of it, at the rank that gathers it.
 Lists lists_of_own(MPI_Comm ordered, const std::vector<Sent>& graph, int teller) {
   const auto ranks = static_cast<std::size_t>(rank_of(ordered) == teller ? size_of(ordered) : 0);
   std::vector<int> counts(2 * ranks, 0);  // of each vertex: what comes in, what goes out
@@ -425,29 +425,29 @@ Read agree(MPI_Comm comm, bool reorder, MPI_Info info, std::span<const std::int6
 }  // namespace
 
 WeightedGraph graph_of(std::int32_t vertices, std::span<const Sent> sent) {
-  struct Way {
+  struct Edge {
     std::int32_t from, to;
     std::int64_t weight;
   };
-  std::vector<Way> ways;
-  ways.reserve(2 * sent.size());
+  std::vector<Edge> edges;
+  edges.reserve(2 * sent.size());
   std::int64_t sum = 0;
   for (const Sent& one : sent) {
     if (one.from == one.to) continue;
-    ways.push_back({one.from, one.to, one.weight});
-    ways.push_back({one.to, one.from, one.weight});
+    edges.push_back({one.from, one.to, one.weight});
+    edges.push_back({one.to, one.from, one.weight});
     sum += 2 * std::int64_t{one.weight};
   }
-  std::ranges::sort(ways, [](const Way& a, const Way& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
+  std::ranges::sort(edges, [](const Edge& a, const Edge& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
   constexpr std::int64_t most = std::int64_t{1} << 30;
   const std::int64_t scale = sum / most + 1;
   WeightedGraph graph;
   std::size_t at = 0;
   for (std::int32_t v = 0; v < vertices; ++v) {
-    while (at < ways.size() && ways[at].from == v) {
-      const std::int32_t to = ways[at].to;
+    while (at < edges.size() && edges[at].from == v) {
+      const std::int32_t to = edges[at].to;
       std::int64_t weight = 0;
-      for (; at < ways.size() && ways[at].from == v && ways[at].to == to; ++at) weight += ways[at].weight;
+      for (; at < edges.size() && edges[at].from == v && edges[at].to == to; ++at) weight += edges[at].weight;
       graph.edges.push_back({to, static_cast<std::int32_t>(weight / scale)});
     }
     graph.first.push_back(static_cast<std::uint32_t>(graph.edges.size()));

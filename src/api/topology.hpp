@@ -62,7 +62,7 @@ struct Edges {
   const int* weights = nullptr;
 };
 
-// What goes between nodes, both ways together, where the ranks were and where they are; told to rank 0.
+// What goes between nodes, both ways together, where the ranks were and where they are; gathered at rank 0.
 struct Cut {
   std::int64_t before = 0;
   std::int64_t after = 0;

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 
 // Arrays as they come from Python.
 template <typename T>

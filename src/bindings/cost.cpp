@@ -61,14 +61,15 @@ Machine machine(const std::map<std::string, std::map<std::string, Lines>>& links
   Machine machine;
   for (const auto& [name, curves] : links) {
     const rankwise::TimeCurve send = curve(curves.at("send"));
-    const auto way = [&](const char* key) -> std::optional<rankwise::TimeCurve> {
+    const auto curve_of = [&](const char* key) -> std::optional<rankwise::TimeCurve> {
       const auto found = curves.find(key);
       if (found == curves.end()) return std::nullopt;
       return curve(found->second);
     };
-    rankwise::LinkCost cost{send, way("ssend").value_or(send), way("exchange").value_or(send), way("exchange-gap")};
-    if (const auto overhead = way("overhead")) cost.overhead_s = (*overhead)(0);
-    if (const auto limit = way("rendezvous")) cost.rendezvous_from_bytes = static_cast<Index>((*limit)(0));
+    rankwise::LinkCost cost{send, curve_of("ssend").value_or(send), curve_of("exchange").value_or(send),
+                            curve_of("exchange-gap")};
+    if (const auto overhead = curve_of("overhead")) cost.overhead_s = (*overhead)(0);
+    if (const auto limit = curve_of("rendezvous")) cost.rendezvous_from_bytes = static_cast<Index>((*limit)(0));
     machine.links[static_cast<std::size_t>(link_class(name))] = std::move(cost);
   }
   machine.card = resource(shared, "card");

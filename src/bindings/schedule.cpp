@@ -198,7 +198,7 @@ void bind_schedule(nb::module_& m) {
             return rankwise::Walk(self.on(placement)).cost(block_bytes, placement, machine);
           },
           nb::arg("block_bytes"), nb::arg("placement"), nb::arg("machine"),
-          "Return the cost with every rank walked at its place: what the few stand for.")
+          "Return the cost with every rank walked at its place: what the representatives stand for.")
       .def("counts", &Exchange::counts, nb::arg("rank"), "Return (messages, blocks) that a rank sends in a round.")
       .def("steps", &Exchange::steps, nb::arg("rank"), nb::arg("reduce"),
            "Return the operations of each step of a rank's import, or of its way back.");

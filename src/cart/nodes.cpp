@@ -31,28 +31,28 @@ RankNodes::RankNodes(MPI_Comm comm) {
   Scoped leaders;
   mpi(MPI_Comm_split(comm, local == 0 ? 0 : MPI_UNDEFINED, rank, &leaders.comm));
   enum { node, nodes, first, smallest, largest, count };
-  std::array<Index, count> told{};
+  std::array<Index, count> facts{};
   std::vector<Index> sizes;
   const Index size = here;
   if (local == 0) {
-    told[node] = rank_of(leaders.comm);
-    told[nodes] = size_of(leaders.comm);
-    mpi(MPI_Exscan(&size, &told[first], 1, MPI_INT64_T, MPI_SUM, leaders.comm));
-    if (told[node] == 0) told[first] = 0;
-    mpi(MPI_Allreduce(&size, &told[smallest], 1, MPI_INT64_T, MPI_MIN, leaders.comm));
-    mpi(MPI_Allreduce(&size, &told[largest], 1, MPI_INT64_T, MPI_MAX, leaders.comm));
+    facts[node] = rank_of(leaders.comm);
+    facts[nodes] = size_of(leaders.comm);
+    mpi(MPI_Exscan(&size, &facts[first], 1, MPI_INT64_T, MPI_SUM, leaders.comm));
+    if (facts[node] == 0) facts[first] = 0;
+    mpi(MPI_Allreduce(&size, &facts[smallest], 1, MPI_INT64_T, MPI_MIN, leaders.comm));
+    mpi(MPI_Allreduce(&size, &facts[largest], 1, MPI_INT64_T, MPI_MAX, leaders.comm));
   }
-  mpi(MPI_Bcast(told.data(), count, MPI_INT64_T, 0, own.comm));
-  if (told[smallest] == told[largest]) {
-    sizes_ = NodeSizes(told[nodes], size);
+  mpi(MPI_Bcast(facts.data(), count, MPI_INT64_T, 0, own.comm));
+  if (facts[smallest] == facts[largest]) {
+    sizes_ = NodeSizes(facts[nodes], size);
   } else {
-    sizes.resize(static_cast<std::size_t>(told[nodes]));
+    sizes.resize(static_cast<std::size_t>(facts[nodes]));
     if (local == 0) mpi(MPI_Allgather(&size, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, leaders.comm));
     mpi(MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_INT64_T, 0, own.comm));
     sizes_ = NodeSizes(sizes);
   }
-  node_ = told[node];
-  place_ = told[first] + local;
+  node_ = facts[node];
+  place_ = facts[first] + local;
   std::swap(comm_, own.comm);
 }
 
@@ -78,9 +78,9 @@ Score score_of_ranks(MPI_Comm comm, const RankNodes& nodes, const Grid& grid, co
   requests.reserve(2 * node_there.size());
   // Where several offsets lead to one cell their messages are alike, so that one tag serves all.
   for (std::size_t i = 0; i < node_there.size(); ++i) {
-    const Index to = grid.cell_beside(own, stencil.offsets()[i], 1);
+    const Index to = grid.cell_at_offset(own, stencil.offsets()[i], 1);
     if (to >= 0) mpi(MPI_Irecv(&node_there[i], 1, MPI_INT32_T, static_cast<int>(to), 0, apart, &requests.emplace_back()));
-    const Index from = grid.cell_beside(own, stencil.offsets()[i], -1);
+    const Index from = grid.cell_at_offset(own, stencil.offsets()[i], -1);
     if (from >= 0) mpi(MPI_Isend(&node, 1, MPI_INT32_T, static_cast<int>(from), 0, apart, &requests.emplace_back()));
   }
   mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));

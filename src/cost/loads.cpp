@@ -159,9 +159,9 @@ void LoadsOfUses::add_total(std::size_t resource, Index unit, double held_s, dou
   units[static_cast<std::size_t>(unit)].bytes += bytes;
 }
 
-Loads LoadsOfUses::of_few(const std::vector<Passage>& passages, const Phases& phases, const std::vector<Use>& uses,
-                          const Census& census) {
-  few_ = true;
+Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, const Phases& phases, const std::vector<Use>& uses,
+                                      const Census& census) {
+  are_representatives_ = true;
   // Of each phase and resource the uses, which lie beside each other, and what one message of each holds it for.
   std::vector<std::uint32_t> first_use(phases.count * resources() + 1, 0);
   std::vector<Share> shares;
@@ -266,7 +266,7 @@ Busiest LoadsOfUses::busiest() const {
     for (std::size_t unit = 0; unit < totals_[resource].size(); ++unit) {
       const Total& total = totals_[resource][unit];
       if (total.held_s > busiest.held_s) {
-        busiest = {resource, few_ ? -1 : static_cast<Index>(unit), total.held_s, total.bytes};
+        busiest = {resource, are_representatives_ ? -1 : static_cast<Index>(unit), total.held_s, total.bytes};
       }
     }
   }

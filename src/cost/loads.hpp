@@ -21,7 +21,7 @@ struct Passage {
   std::uint32_t rank = 0;
   std::uint32_t peer = 0;
   std::uint32_t size = 0;  // index into the sizes of the walk
-  // Where few ranks stand for all, indices into the census: of its partner, and of the one whose link it takes: a message
+  // Where representatives stand for all, indices into the census: of its partner, and of the one whose link it takes: a message
   // takes that of its sender's.
   std::uint32_t partner = 0;
   std::uint32_t link = 0;
@@ -47,13 +47,13 @@ struct Use {
   std::uint32_t times;
 };
 
-// Of the few that stand for all: the most of any unit that was counted.
+// Of the representatives: the most of any unit that was counted.
 [[nodiscard]] std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& phases, const Census& census);
 
 // The resource that is held longest, in one round.
 struct Busiest {
   std::size_t resource = 0;
-  Index unit = -1;  // its number; -1 where few stand for all
+  Index unit = -1;  // its number; -1 where representatives stand for all
   double held_s = 0.0;
   double bytes = 0.0;
 };
@@ -69,9 +69,9 @@ class LoadsOfUses {
   LoadsOfUses(const std::vector<Index>& sizes, Index block_bytes, const Machine& machine)
       : sizes_(sizes), block_bytes_(block_bytes), machine_(machine) {}
 
-  // Of the few. Adds what the part holds to the totals of the round.
-  [[nodiscard]] Loads of_few(const std::vector<Passage>& passages, const Phases& phases, const std::vector<Use>& uses,
-                             const Census& census);
+  // Of the representatives. Adds what the part holds to the totals of the round.
+  [[nodiscard]] Loads of_representatives(const std::vector<Passage>& passages, const Phases& phases,
+                                         const std::vector<Use>& uses, const Census& census);
   // Of all ranks.
   [[nodiscard]] Loads of_all(const std::vector<Passage>& passages, const Phases& phases, const Placement& placement);
 
@@ -90,8 +90,8 @@ class LoadsOfUses {
   Index block_bytes_;
   const Machine& machine_;
   std::vector<double> known_s_;             // of resource, link and size; below 0: not yet
-  std::vector<std::vector<Total>> totals_;  // of each resource and unit (of the few: one)
-  bool few_ = false;
+  std::vector<std::vector<Total>> totals_;  // of each resource and unit (of the representatives: one)
+  bool are_representatives_ = false;
 };
 
 }  // namespace rankwise

@@ -148,16 +148,16 @@ std::size_t Placement::levels_between(Index node, Index other) const {
 
 namespace {
 
-// Up to so many looks at a partner everything is counted.
-constexpr Index few_looks = 1 << 15;
+// Up to so many lookups at a partner everything is counted.
+constexpr Index few_lookups = 1 << 15;
 constexpr Index most_nodes = 16;
 constexpr Index least_ranks = 512;  // of small nodes more are counted, so that ranks of every kind are seen
 constexpr Index most_units = 4;     // of a level above
 
 // Finds the ranks at some offsets from a rank: what each axis adds to its number is looked up.
-class Beside {
+class PartnerRanks {
  public:
-  Beside(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach)
+  PartnerRanks(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach)
       : grid_(grid), reach_(reach), axes_(grid.dims().size()) {
     Index stride = 1;
     for (std::size_t axis = axes_.size(); axis-- > 0;) {
@@ -220,7 +220,7 @@ class Beside {
   // Calls all(first, end, inside) for partners of a run that are there, all of them in or all out of the ranks from begin to
   // end, else one(partner, rank) for each.
   template <class All, class One>
-  void look(const Run& run, Index begin, Index end, All&& all, One&& one) const {
+  void visit(const Run& run, Index begin, Index end, All&& all, One&& one) const {
     const std::uint32_t* which = which_.data() + run.first * axes_.size();
     Index row = rank_ - axes_.back().at;  // where it begins
     for (std::size_t axis = 0; axis + 1 < axes_.size(); ++axis) row += axes_[axis].adds[which[axis]];
@@ -308,7 +308,7 @@ Layout::Layout(const Grid& ranks, const Placement& placement) : placement_(place
 
 std::vector<Index> Layout::chosen(Index units, Index ranks, std::size_t partners, Index most) const {
   const bool all =
-      !placement_.is_blocked() || units <= most || ranks <= few_looks / std::max<Index>(1, static_cast<Index>(partners));
+      !placement_.is_blocked() || units <= most || ranks <= few_lookups / std::max<Index>(1, static_cast<Index>(partners));
   const Index count = all ? units : most;
   std::vector<Index> list;
   for (Index i = 0; i < count; ++i) list.push_back(all ? i : i * (units - 1) / (count - 1));
@@ -343,11 +343,11 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
     if (of_kind.size() <= kind) of_kind.resize(kind + 1);
     of_kind[kind].push_back(i);
   }
-  std::size_t looks = 0;  // of one rank, at most
-  for (const std::vector<std::size_t>& own : of_kind) looks = std::max(looks, own.size());
-  Beside beside(grid, partners, reach);
-  std::vector<std::vector<Beside::Run>> runs_of_kind;
-  for (const std::vector<std::size_t>& own : of_kind) runs_of_kind.push_back(beside.runs(own));
+  std::size_t lookups = 0;  // of one rank, at most
+  for (const std::vector<std::size_t>& own : of_kind) lookups = std::max(lookups, own.size());
+  PartnerRanks ranks_of_partners(grid, partners, reach);
+  std::vector<std::vector<PartnerRanks::Run>> runs_of_kind;
+  for (const std::vector<std::size_t>& own : of_kind) runs_of_kind.push_back(ranks_of_partners.runs(own));
   std::set<UnitCounts> found;
   std::vector<std::pair<Index, UnitCounts>> sockets;  // of the node at hand
 
@@ -369,11 +369,11 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       for (std::size_t axis = coords.size(); axis-- > 0; rest /= grid.dims()[axis]) coords[axis] = rest % grid.dims()[axis];
       const Index kind = kind_of(rank, coords);
       if (kind < 0 || kind >= static_cast<Index>(of_kind.size())) continue;
-      beside.stand_at(rank, coords);
+      ranks_of_partners.stand_at(rank, coords);
       std::int64_t distances = 0;
       if (by_node) {
-        for (const Beside::Run& run : runs_of_kind[static_cast<std::size_t>(kind)]) {
-          beside.look(
+        for (const PartnerRanks::Run& run : runs_of_kind[static_cast<std::size_t>(kind)]) {
+          ranks_of_partners.visit(
               run, begin, end,
               [&](std::size_t first, std::size_t stop, bool inside) {
                 ++more[2 * first + (inside ? 0 : 1)];
@@ -391,7 +391,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       }
       if (plain) {
         for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
-          const Index other = beside.rank_of(i);
+          const Index other = ranks_of_partners.rank_of(i);
           if (other < 0) continue;
           const bool inside = node_of_[static_cast<std::size_t>(other)] == node;
           ++unit.counts[i * census.spans + (inside ? in_socket : between_nodes)];
@@ -411,7 +411,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
         of_socket = known->second.counts.data();
       }
       for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
-        const Index other = beside.rank_of(i);
+        const Index other = ranks_of_partners.rank_of(i);
         if (other < 0) continue;
         const Location its = placement_[other];
         const LinkClass link = link_between(own, its);
@@ -437,7 +437,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
   const std::size_t size = partners.size() * census.spans;
   const Index each = std::max<Index>(1, placement_.is_blocked() ? placement_.ranks_per_node() : 1);
   const Index count = std::max(most_nodes, least_ranks / each);
-  for (const Index node : chosen(placement_.nodes(), placement_.ranks(), looks, count)) {
+  for (const Index node : chosen(placement_.nodes(), placement_.ranks(), lookups, count)) {
     UnitCounts unit{UnitCounts::Of::node, 0, std::vector<std::uint32_t>(size, 0)};
     sockets.clear();
     visit(node, unit);
@@ -447,7 +447,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
   for (std::size_t level = 0; level < levels; ++level) {
     const Index nodes = placement_.levels()[level];
     const Index units = (placement_.nodes() - 1) / nodes + 1;
-    for (const Index u : chosen(units, placement_.ranks(), looks, most_units)) {
+    for (const Index u : chosen(units, placement_.ranks(), lookups, most_units)) {
       UnitCounts unit{UnitCounts::Of::level, level, std::vector<std::uint32_t>(size, 0)};
       for (Index node = u * nodes; node < std::min(placement_.nodes(), (u + 1) * nodes); ++node) visit(node, unit);
       found.insert(std::move(unit));
@@ -465,8 +465,8 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
     const Index rank = members ? -1 : lonely.rank(static_cast<std::size_t>(partners[i].kind));
     Index other = -1;
     if (rank >= 0) {
-      beside.stand_at(rank, grid.coords(rank));
-      other = beside.rank_of(i);
+      ranks_of_partners.stand_at(rank, grid.coords(rank));
+      other = ranks_of_partners.rank_of(i);
     }
     census.links.push_back(other < 0 ? farthest[i] : link_between(placement_[rank], placement_[other]));
     farthest_of_all = std::max(farthest_of_all, census.links.back());

@@ -71,7 +71,7 @@ class Placement {
 };
 
 // How many messages of the ranks of a node leave it: counted for offsets on the grid of ranks, so that a few ranks can stand
-// for all (few.hpp) and still know what they share with their neighbours.
+// for all (decide/representatives.hpp) and still know what they share with their neighbours.
 
 // The rank at an offset of the ranks of one kind.
 struct Partner {

@@ -176,20 +176,20 @@ class Prices {
     return of(machine_.copy, copied) + of(machine_.add, added);
   }
 
-  // of_few: the passage is one of few ranks that stand for all, which have no numbers of their own.
-  const Price& of(const Passage& passage, LinkClass link, bool of_few) {
+  // of_representatives: the passage is one of the representatives, which have no numbers of their own.
+  const Price& of(const Passage& passage, LinkClass link, bool of_representatives) {
     Price& price = prices_[static_cast<std::size_t>(link)][passage.size];
-    if (!price.known) look_up(passage, link, of_few, price);
+    if (!price.known) look_up(passage, link, of_representatives, price);
     return price;
   }
 
  private:
-  void look_up(const Passage& passage, LinkClass link, bool of_few, Price& price) const {
+  void look_up(const Passage& passage, LinkClass link, bool of_representatives, Price& price) const {
     const std::optional<LinkClass> known = machine_.stand_in(link);
     if (!known) {
       const std::string pair = std::to_string(passage.rank) + " and " + std::to_string(passage.peer);
       const std::string alike = link == LinkClass::other_node ? "of different nodes" : "of one node";
-      invalid("the profile has no link class " + to_string(link) + ", which ranks " + (of_few ? alike : pair) +
+      invalid("the profile has no link class " + to_string(link) + ", which ranks " + (of_representatives ? alike : pair) +
               " need: measure or import it");
     }
     const LinkCost& cost = *machine_.links[static_cast<std::size_t>(*known)];
@@ -219,7 +219,7 @@ class Prices {
 // The clocks of all ranks while the trace of one part is followed.
 class Clock {
  public:
-  // mode: of plain sends that wait for their receivers, ssend. placement: null where few stand for all.
+  // mode: of plain sends that wait for their receivers, ssend. placement: null where representatives stand for all.
   Clock(SendMode mode, const Walk::Part& part, const Walk::Replayed& replayed, const Placement* placement, const Loads& loads,
         Prices& prices, std::vector<double>& ready_s)
       : mode_(mode),
@@ -561,7 +561,7 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
     const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
     const Loads held =
-        placement == nullptr ? loads.of_few(part.passages, replayed.phases, replayed.uses, *part.census)
+        placement == nullptr ? loads.of_representatives(part.passages, replayed.phases, replayed.uses, *part.census)
         : placement_ && placement == &*placement_
             ? loads.of_all(part.passages, replayed.phases, *placement)
             : loads.of_all(part.passages, phases_at(*placement, part, replayed, as_ssend || mode_ != SendMode::send),

@@ -89,7 +89,7 @@ struct LinkedSchedules {
 };
 
 // The schedules of all ranks of an exchange, the way back included where the exchange includes it, replayed once so
-// that their time can be told for many sizes, placements and machines.
+// that their time is known for many sizes, placements and machines.
 class Walk {
  public:
   // Throws std::invalid_argument when no schedule can be made, it cannot finish, or there are more than 200 million
@@ -97,7 +97,7 @@ class Walk {
   explicit Walk(const ExchangeSpec& spec);
   // One set of schedules.
   Walk(SendMode mode, std::vector<RankSchedule> schedules);
-  // The import and, where there is one, the way back, of few that know what they share.
+  // The import and, where there is one, the way back, of representatives that know what they share.
   Walk(SendMode mode, std::vector<LinkedSchedules> parts);
   Walk(Walk&&) = default;  // not copied: the traces point into the schedules
   Walk& operator=(Walk&&) = default;
@@ -105,9 +105,9 @@ class Walk {
   // Blocks that all have block_bytes. Throws std::invalid_argument when the machine lacks a link class that is needed
   // or the placement does not fit.
   [[nodiscard]] Cost cost(Index block_bytes, const Placement& placement, const Machine& machine) const;
-  // Likewise, of few that stand for all, or of ranks that stay where at() put them.
+  // Likewise, of representatives, or of ranks that stay where at() put them.
   [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine) const;
-  // Likewise of all ranks at(), with what each did when. Throws std::invalid_argument where few stand for all.
+  // Likewise of all ranks at(), with what each did when. Throws std::invalid_argument where representatives stand for all.
   [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine, History& history) const;
 
   // All ranks where they sit, to be asked for their time without a placement.
@@ -138,13 +138,13 @@ class Walk {
   // A replay, and what is in flight together in it.
   struct Replayed {
     Trace trace;
-    Phases phases;          // of few, and of ranks that stay where they are
-    std::vector<Use> uses;  // of few
+    Phases phases;          // of representatives, and of ranks that stay where they are
+    std::vector<Use> uses;  // of representatives
   };
   // The import or the way back.
   struct Part {
     std::vector<RankSchedule> schedules;
-    std::shared_ptr<const Census> census;  // of few
+    std::shared_ptr<const Census> census;  // of representatives
     Replayed usual;
     Replayed rendezvous;                  // of plain sends that wait for their receivers; no events where that would never end
     std::vector<Passage> passages;        // of each operation of the trace

@@ -169,7 +169,7 @@ std::string to_string(const Candidate& candidate) {
 
 namespace {
 
-constexpr double negligible = 0.05;  // of what two candidates differ by: parts below are not told
+constexpr double negligible = 0.05;  // of what two candidates differ by: parts below are not reported
 
 std::string three_digits(double value) {
   char text[48];

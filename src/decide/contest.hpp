@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cost/walk.hpp"
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 
 namespace rankwise {
 
@@ -75,7 +75,7 @@ class Contest {
 };
 
 // Why the first is ahead of the others, in words: which term decides, against the fastest rival of another algorithm
-// (of another way of sending, where there is no other algorithm). Those whose intervals meet cannot be told apart; intervals_s
+// (in another mode, where there is no other algorithm). Those whose intervals overlap are not clearly different; intervals_s
 // are of each candidate, in order, where more is known than Ranked has.
 [[nodiscard]] std::string reason(std::vector<Ranked> ranked, const std::vector<std::pair<double, double>>& intervals_s = {});
 

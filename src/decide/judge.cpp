@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 
 namespace rankwise {
 

@@ -52,7 +52,7 @@ struct HaloCost {
 // Messages of so many bytes, one step of them after the other, all of a step in flight together. steps: the traffic of one node
 // in each; nothing is passed on. Packing is not part of the time. Throws std::invalid_argument where the machine lacks a link.
 [[nodiscard]] HaloCost cost_of_steps(const std::vector<NodeTraffic>& steps, const Machine& machine);
-// The same by a node-aware algorithm. there: what the other nodes told.
+// The same by a node-aware algorithm. there: what the other nodes sent.
 [[nodiscard]] HaloCost cost_of_node_aware(NodeAwareKind kind, const NodeTraffic& traffic, const std::vector<NodeLeaders>& there,
                                           const Machine& machine);
 

@@ -141,7 +141,7 @@ class SlotStorage {
   std::vector<SlotBuffer> slots_;
 };
 
-// Collective. The size of every slot's block, told along the way that the blocks will take; 0 where none belongs.
+// Collective. The size of every slot's block, sent along the path that the blocks will take; 0 where none belongs.
 [[nodiscard]] std::vector<std::size_t> exchange_sizes(MPI_Comm comm, const ExchangeSpec& spec, std::size_t own_bytes);
 
 }  // namespace rankwise

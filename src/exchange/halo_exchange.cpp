@@ -196,10 +196,10 @@ HaloWindow::HaloWindow(MPI_Comm comm, const std::vector<int>& to, const std::vec
     own->steps[f] = steps[f];
     if (own->field[f].segment.descriptor < 0) own->is_shared = 0;
   }
-  std::vector<Introduction> told(partners.size());
+  std::vector<Introduction> introductions(partners.size());
   std::vector<MPI_Request> requests;
   for (std::size_t i = 0; i < partners.size(); ++i) {
-    mpi(MPI_Irecv(&told[i], sizeof(Introduction), MPI_BYTE, partners[i], window_tag, comm, &requests.emplace_back()));
+    mpi(MPI_Irecv(&introductions[i], sizeof(Introduction), MPI_BYTE, partners[i], window_tag, comm, &requests.emplace_back()));
     mpi(MPI_Isend(own.get(), sizeof(Introduction), MPI_BYTE, partners[i], window_tag, comm, &requests.emplace_back()));
   }
   wait_all(static_cast<int>(requests.size()), requests.data());
@@ -211,10 +211,10 @@ HaloWindow::HaloWindow(MPI_Comm comm, const std::vector<int>& to, const std::vec
   std::vector<std::vector<Known>> known(partners.size());
   others_.resize(partners.size());
   for (std::size_t i = 0; i < partners.size(); ++i) {
-    others_[i] = MappedSegment::map(told[i].flags);
-    bool sees_fields = told[i].is_shared != 0 && own->is_shared != 0;
+    others_[i] = MappedSegment::map(introductions[i].flags);
+    bool sees_fields = introductions[i].is_shared != 0 && own->is_shared != 0;
     for (std::size_t f = 0; f < fields.size() && sees_fields; ++f) {
-      const SegmentName& name = told[i].field[f].segment;
+      const SegmentName& name = introductions[i].field[f].segment;
       if (std::ranges::find(known[i], name.token, &Known::token) != known[i].end()) continue;
       known[i].push_back({name.token, MappedSegment::map(name)});
       sees_fields = known[i].back().segment != nullptr;
@@ -228,7 +228,8 @@ HaloWindow::HaloWindow(MPI_Comm comm, const std::vector<int>& to, const std::vec
     if (accepts[i] == 0 || is_accepted[i] == 0) continue;
     const auto* flags = reinterpret_cast<const WindowFlags*>(others_[i]->data());
     if (std::ranges::binary_search(from, partners[i])) {
-      sources_.push_back({partners[i], {told[i].steps.begin(), told[i].steps.begin() + static_cast<Bytes>(fields.size())}});
+      sources_.push_back(
+          {partners[i], {introductions[i].steps.begin(), introductions[i].steps.begin() + static_cast<Bytes>(fields.size())}});
       known_.push_back(std::move(known[i]));
       memory_.sources.push_back(flags);
     }
@@ -288,7 +289,7 @@ void HaloWindow::read(std::size_t source) {
 }
 
 bool HaloWindow::advance(bool wait) {
-  return look_until_all(comm_, wait, [this] {
+  return poll_until_all(comm_, wait, [this] {
     const std::size_t left = epochs_->left();
     // One look at every source.
     for (std::size_t i = 0; i <= epochs_->sources() && !epochs_->is_over(); ++i) {

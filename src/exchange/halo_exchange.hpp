@@ -91,8 +91,8 @@ struct WindowMemory {
   std::vector<const WindowFlags*> readers;
   [[nodiscard]] std::uint64_t ready(std::size_t i) const { return sources[i]->ready.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t done(std::size_t i) const { return readers[i]->done.load(std::memory_order_acquire); }
-  void tell_ready(std::uint64_t epoch) const { own->ready.store(epoch, std::memory_order_release); }
-  void tell_done(std::uint64_t epoch) const { own->done.store(epoch, std::memory_order_release); }
+  void announce_ready(std::uint64_t epoch) const { own->ready.store(epoch, std::memory_order_release); }
+  void announce_done(std::uint64_t epoch) const { own->done.store(epoch, std::memory_order_release); }
 };
 
 class HaloWindow {

@@ -38,10 +38,10 @@ Neighbors neighbors_of(const Grid& grid, const Stencil& stencil, Index cell) {
   const Coords own = grid.coords(cell);
   Neighbors neighbors;
   for (const Coords& offset : stencil.offsets()) {
-    if (const Index from = grid.cell_beside(own, offset, -1); from >= 0) {
+    if (const Index from = grid.cell_at_offset(own, offset, -1); from >= 0) {
       neighbors.sources.push_back(static_cast<int>(from));
     }
-    if (const Index to = grid.cell_beside(own, offset, 1); to >= 0) {
+    if (const Index to = grid.cell_at_offset(own, offset, 1); to >= 0) {
       neighbors.destinations.push_back(static_cast<int>(to));
     }
   }

@@ -73,14 +73,14 @@ struct SharedPlace {
 
 enum class Seen { nothing, some, all };
 
-// Calls look() until it has seen all: true. Not wait: only until it has seen nothing new. Meanwhile MPI gets on: another rank
+// Calls poll() until it has seen all: true. Not wait: only until it has seen nothing new. Meanwhile MPI gets on: another rank
 // may be sending to this one before it comes here. Throws MpiError.
-template <class Look>
-bool look_until_all(MPI_Comm comm, bool wait, Look look) {
+template <class Poll>
+bool poll_until_all(MPI_Comm comm, bool wait, Poll poll) {
   // Never sleeps: a call takes longer than most exchanges.
   constexpr int most_pauses = 3000;
   for (int pauses = 0;;) {
-    const Seen seen = look();
+    const Seen seen = poll();
     if (seen == Seen::all) return true;
     if (seen == Seen::some) continue;
     if (wait && ++pauses < most_pauses) {

@@ -218,14 +218,14 @@ NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edg
     traffic_[set].members = members;
     // Its node along every edge, both ways; with it, where something goes out, how much.
     const auto& [to, from, bytes_out] = edges[set];
-    std::vector<std::array<Index, 2>> told(to.size());
+    std::vector<std::array<Index, 2>> sent(to.size());
     std::vector<std::array<Index, 2>> heard(from.size());
     std::vector<Index> node_to(to.size());
     std::vector<MPI_Request> requests;
     for (std::size_t i = 0; i < to.size(); ++i) {
-      told[i] = {own, bytes_out[i]};
+      sent[i] = {own, bytes_out[i]};
       mpi(MPI_Irecv(&node_to[i], 1, MPI_INT64_T, to[i], answer_tag, comm, &requests.emplace_back()));
-      mpi(MPI_Isend(told[i].data(), 2, MPI_INT64_T, to[i], knowledge_tag, comm, &requests.emplace_back()));
+      mpi(MPI_Isend(sent[i].data(), 2, MPI_INT64_T, to[i], knowledge_tag, comm, &requests.emplace_back()));
     }
     for (std::size_t i = 0; i < from.size(); ++i) {
       mpi(MPI_Irecv(heard[i].data(), 2, MPI_INT64_T, from[i], knowledge_tag, comm, &requests.emplace_back()));
@@ -259,14 +259,14 @@ std::vector<NodeLeaders> NodeKnowledge::hear(NodeAwareKind kind) const {
   std::vector<Index> heard;
   if (rank_ == this->node()) {
     const std::vector<NodeLeaders> own = node_leaders(kind, traffic_.front());
-    std::vector<std::vector<Index>> told;
+    std::vector<std::vector<Index>> sent;
     std::vector<MPI_Request> requests;
     for (const NodeLeaders& leaders : own) {
-      std::vector<Index>& words = told.emplace_back(std::vector<Index>{leaders.sender, leaders.receiver});
-      words.insert(words.end(), leaders.members.begin(), leaders.members.end());
+      std::vector<Index>& numbers = sent.emplace_back(std::vector<Index>{leaders.sender, leaders.receiver});
+      numbers.insert(numbers.end(), leaders.members.begin(), leaders.members.end());
     }
     for (std::size_t i = 0; i < own.size(); ++i) {
-      mpi(MPI_Isend(told[i].data(), static_cast<int>(told[i].size()), MPI_INT64_T, static_cast<int>(own[i].node), leaders_tag,
+      mpi(MPI_Isend(sent[i].data(), static_cast<int>(sent[i].size()), MPI_INT64_T, static_cast<int>(own[i].node), leaders_tag,
                     comm_, &requests.emplace_back()));
     }
     for (const NodeLeaders& leaders : own) {

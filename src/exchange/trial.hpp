@@ -24,7 +24,8 @@ class Trial {
   static constexpr std::size_t most_variants(std::size_t exchanges) { return exchanges / 150; }
 
   [[nodiscard]] bool is_over() const { return left_.size() < 2; }
-  // Whether a round is complete: `told` goes to all ranks, and its largest values into `heard`, before the next exchange.
+  // Whether a round is complete: before the next exchange what measured_s() gives is reduced to the largest of all ranks, for
+  // compare().
   [[nodiscard]] bool is_round_over() const { return !is_over() && taken_ == exchanges_of_round(); }
   // The way of the next exchange.
   [[nodiscard]] std::size_t now() const {
@@ -39,13 +40,13 @@ class Trial {
   }
 
   // Of each way that is left the time of an exchange and of the row; then what the last meeting took, negative.
-  [[nodiscard]] std::vector<double> told() const {
+  [[nodiscard]] std::vector<double> measured_s() const {
     std::vector<double> numbers;
     for (const std::size_t i : left_) numbers.insert(numbers.end(), {middle(variants_[i].counted_s), variants_[i].row_s});
     numbers.push_back(-meeting_s_);
     return numbers;
   }
-  void heard(const std::vector<double>& largest) {
+  void compare(const std::vector<double>& largest) {
     for (std::size_t k = 0; k < left_.size(); ++k) {
       Variant& variant = variants_[left_[k]];
       variant.rounds_s.push_back(largest[2 * k]);

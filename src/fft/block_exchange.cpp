@@ -248,7 +248,7 @@ void SharedTurns::start() {
 }
 
 bool SharedTurns::advance(bool wait) {
-  return look_until_all(comm_, wait, [this] {
+  return poll_until_all(comm_, wait, [this] {
     const std::size_t before = seen_;
     for (; seen_ < ranks_.size(); ++seen_) {
       const auto& rank = *ranks_[(first_ + seen_) % ranks_.size()];

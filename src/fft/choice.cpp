@@ -153,17 +153,17 @@ std::vector<FftCandidate> read_candidates(const std::string& line, Index ranks, 
 std::vector<FftCandidate> agreed_candidates(MPI_Comm comm, const FftQuestion& question, const Placement& placement,
                                             const Machine& machine) {
   std::string failed;
-  std::ostringstream told;
+  std::ostringstream lines;
   if (rank_of(comm) == 0) {
     try {
-      for (const FftCandidate& candidate : candidates_of(question, placement, machine)) write(told, candidate);
+      for (const FftCandidate& candidate : candidates_of(question, placement, machine)) write(lines, candidate);
     } catch (const std::exception& error) {
       failed = error.what();
     }
   }
   share_text(comm, failed);
   if (!failed.empty()) invalid(failed);
-  std::string text = told.str();
+  std::string text = lines.str();
   share_text(comm, text);
   return read_candidates(text, placement.ranks(), question.batch);
 }
@@ -235,23 +235,23 @@ std::string times_of(const std::vector<FftCandidate>& candidates) {
   return text;
 }
 
-// The few that are tried, the judge's first at the front. Among those that it can hardly tell apart one of each number of
+// Those that are tried, the judge's first at the front. Among those that it can hardly tell apart one of each number of
 // fields together comes first: what these do to caches it does not know.
-std::vector<FftCandidate> few_of(const std::vector<FftCandidate>& candidates) {
-  std::vector<FftCandidate> few;
+std::vector<FftCandidate> shortlist_of(const std::vector<FftCandidate>& candidates) {
+  std::vector<FftCandidate> shortlist;
   const auto take = [&](auto is_wanted) {
     for (const FftCandidate& candidate : candidates) {
-      const bool is_in = std::ranges::find(few, candidate.variant, &FftCandidate::variant) != few.end();
-      if (few.size() < most_tried && !is_in && is_wanted(candidate)) few.push_back(candidate);
+      const bool is_in = std::ranges::find(shortlist, candidate.variant, &FftCandidate::variant) != shortlist.end();
+      if (shortlist.size() < most_tried && !is_in && is_wanted(candidate)) shortlist.push_back(candidate);
     }
   };
   take([&](const FftCandidate& candidate) {
     return gain * candidate.predicted_s <= candidates.front().predicted_s &&
-           std::ranges::none_of(few,
+           std::ranges::none_of(shortlist,
                                 [&](const FftCandidate& one) { return one.variant.together == candidate.variant.together; });
   });
   take([](const FftCandidate&) { return true; });
-  return few;
+  return shortlist;
 }
 
 // Memory for batches, as callers have it, where that is little.
@@ -354,23 +354,23 @@ FftChoice choose_fft(MPI_Comm comm, const FftQuestion& question, const FftLibrar
       return choice;
     }
   }
-  std::vector<FftCandidate> few = few_of(candidates);
+  std::vector<FftCandidate> shortlist = shortlist_of(candidates);
   choice.why = "by " + source + ", local work guessed:";
-  for (const FftCandidate& candidate : few) {
-    choice.why +=
-        (&candidate == &few.front() ? " " : "; ") + to_string(candidate.variant) + " " + milliseconds(candidate.predicted_s);
+  for (const FftCandidate& candidate : shortlist) {
+    choice.why += (&candidate == &shortlist.front() ? " " : "; ") + to_string(candidate.variant) + " " +
+                  milliseconds(candidate.predicted_s);
   }
   if (!with_trials) return choice;
-  const double spent_s = try_them(comm, question, library, few);
-  note_times(candidates, few);
+  const double spent_s = try_them(comm, question, library, shortlist);
+  note_times(candidates, shortlist);
   const FftCandidate* chosen = nullptr;
-  for (const FftCandidate& candidate : few) {
+  for (const FftCandidate& candidate : shortlist) {
     if (candidate.tried_s && (chosen == nullptr || *candidate.tried_s < gain * *chosen->tried_s)) chosen = &candidate;
   }
-  if (chosen == nullptr) return choice;  // what is in the way of all is told when the plan makes its own
+  if (chosen == nullptr) return choice;  // what is in the way of all is reported when the plan makes its own
   choice.variant = chosen->variant;
-  choice.why += "; tried for " + milliseconds(spent_s) + ", least times:" + times_of(few);
-  if (rank_of(comm) == 0) keep_trials(key, *chosen, few);
+  choice.why += "; tried for " + milliseconds(spent_s) + ", least times:" + times_of(shortlist);
+  if (rank_of(comm) == 0) keep_trials(key, *chosen, shortlist);
   return choice;
 }
 

@@ -70,7 +70,7 @@ std::size_t bytes_of(const Box& box, std::size_t element_bytes) {
   return static_cast<std::size_t>(volume(box)) * element_bytes;
 }
 
-std::string words(const Box& box) {
+std::string text_of(const Box& box) {
   std::string text;
   for (const Share& share : box) {
     text += (text.empty() ? "" : " x ") + std::to_string(share.first) + ".." + std::to_string(share.first + share.count - 1);
@@ -94,7 +94,7 @@ void check_cover(const std::array<Index, 3>& n, const std::vector<Box>& boxes, c
                 std::to_string(axis) + ": give 0 or more");
       }
       if (!is_empty && (share.first < 0 || share.first > n[axis] || share.count > n[axis] - share.first)) {
-        invalid(side + std::to_string(rank) + " is " + words(box) + ", beyond the " + std::to_string(n[axis]) +
+        invalid(side + std::to_string(rank) + " is " + text_of(box) + ", beyond the " + std::to_string(n[axis]) +
                 " points of axis " + std::to_string(axis) + ": give boxes within the array");
       }
     }
@@ -109,8 +109,8 @@ void check_cover(const std::array<Index, 3>& n, const std::vector<Box>& boxes, c
     for (std::size_t k = i + 1; k < filled.size() && boxes[filled[k]][0].first < box[0].first + box[0].count; ++k) {
       if (volume(common(box, boxes[filled[k]])) == 0) continue;
       const auto [one, other] = std::minmax(filled[i], filled[k]);
-      invalid("the boxes " + std::string(what) + " of ranks " + std::to_string(one) + " (" + words(boxes[one]) + ") and " +
-              std::to_string(other) + " (" + words(boxes[other]) + ") overlap: give every point to one rank");
+      invalid("the boxes " + std::string(what) + " of ranks " + std::to_string(one) + " (" + text_of(boxes[one]) + ") and " +
+              std::to_string(other) + " (" + text_of(boxes[other]) + ") overlap: give every point to one rank");
     }
   }
   const Index all = n[0] * n[1] * n[2];

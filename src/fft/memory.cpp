@@ -52,7 +52,7 @@ double of_node(MPI_Comm comm, double bytes) {
   return bytes;
 }
 
-std::string in_words(double bytes) {
+std::string text_of(double bytes) {
   bytes /= 1e9;
   std::string unit = " GB";
   for (const char* larger : {" TB", " PB", " EB"}) {
@@ -78,7 +78,7 @@ void require_memory(MPI_Comm comm, double bytes) {
   MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
   if (worst.lacking <= 0.0) return;
   MPI_Bcast(both, 2, MPI_DOUBLE, worst.rank, comm);
-  invalid("the transform needs " + in_words(both[0]) + " of memory on a node that has " + in_words(both[1]) +
+  invalid("the transform needs " + text_of(both[0]) + " of memory on a node that has " + text_of(both[1]) +
           " available: take fewer points or fields, or more nodes");
 }
 

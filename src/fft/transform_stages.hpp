@@ -15,10 +15,10 @@
 namespace rankwise {
 
 // Memory that is read soon is brought into the cache bit by bit: while a processor computes, its memory is idle.
-class Upcoming {
+class Prefetch {
  public:
   // bytes: that will be read at next (null: nothing); times: that `some` is called.
-  Upcoming(const void* next, std::size_t bytes, Index times)
+  Prefetch(const void* next, std::size_t bytes, Index times)
       : at_(static_cast<const std::byte*>(next)), end_(next == nullptr ? at_ : at_ + std::min(bytes, most_bytes)) {
     step_ = static_cast<std::size_t>(end_ - at_) / static_cast<std::size_t>(std::max<Index>(1, times)) + 1;
   }
@@ -457,7 +457,7 @@ void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between
   const auto pieces = before.to_read();
   const Index planes_here = chunk_of(own0_, own1_ * n2_, chunk).count;
   const Index runs = ends.fields * planes_here * (p2_ == 1 ? 1 : own1_) * static_cast<Index>(pieces.size());
-  Upcoming upcoming(transforms ? ends.next : nullptr, array_.bytes(), runs);
+  Prefetch prefetch(transforms ? ends.next : nullptr, array_.bytes(), runs);
   in_planes(ends, chunk, [&](Index field, const Ends& theirs, Share here, PhaseTimes& own) {
     Lap lap;
     const auto [x0, count] = here;
@@ -468,7 +468,7 @@ void Fft3d<Real>::gather_planes(bool transforms, const Ends& ends, const Between
     if (!transforms && target != nullptr) planes = target;
     for (const auto& piece : pieces) {
       each_run(piece, field, here, [&](const Value* at, Index place, Index values) {
-        upcoming.some();
+        prefetch.some();
         std::copy_n(at, values, planes + place);
       });
     }
@@ -531,7 +531,7 @@ void Fft3d<Real>::transform_first(const std::vector<Piece<const Value>>& from, c
   auto* const panel = panel_.as<Value>();
   const Index columns = late1_ * own2_;
   const Index panels = (columns + first_.step - 1) / first_.step;
-  Upcoming upcoming(direction == Direction::forward ? ends.next : nullptr, array_.bytes(), ends.fields * panels * n0_);
+  Prefetch prefetch(direction == Direction::forward ? ends.next : nullptr, array_.bytes(), ends.fields * panels * n0_);
   in_units(ends.fields * panels, ends.fields * columns, [&](Index unit, PhaseTimes& own) {
     Lap lap;
     const Index field = unit / panels;
@@ -550,7 +550,7 @@ void Fft3d<Real>::transform_first(const std::vector<Piece<const Value>>& from, c
       const Value* const rows = panel + piece.share.first * width;
       for (Index x = 0; x < piece.share.count; ++x) {
         copy_scaled(rows + x * width, width, at + x * piece.x, ends.scale);
-        upcoming.some();
+        prefetch.some();
       }
     }
     lap.to(own.shuffle_s);

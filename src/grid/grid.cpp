@@ -41,7 +41,7 @@ Coords Grid::coords(Index cell) const {
   return coords;
 }
 
-Index Grid::cell_beside(const Coords& coords, const Coords& offset, int sign) const {
+Index Grid::cell_at_offset(const Coords& coords, const Coords& offset, int sign) const {
   Index cell = 0;
   for (std::size_t i = 0; i < dims_.size(); ++i) {
     const Index c = shifted(static_cast<int>(i), coords[i], sign * offset[i]);

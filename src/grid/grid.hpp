@@ -38,7 +38,7 @@ class Grid {
     return periodic(axis) ? ((moved % length) + length) % length : -1;
   }
   // The cell at coords + sign x offset, wrapped on periodic axes; -1 where it leaves an open one.
-  [[nodiscard]] Index cell_beside(const Coords& coords, const Coords& offset, int sign) const;
+  [[nodiscard]] Index cell_at_offset(const Coords& coords, const Coords& offset, int sign) const;
 
  private:
   std::vector<Index> dims_;

@@ -9,7 +9,7 @@
 
 namespace rankwise {
 
-// Memory: ready(i), done(i): what source i or reader i told last; tell_ready(epoch), tell_done(epoch): for this rank.
+// Memory: ready(i), done(i): what source i or reader i announced last; announce_ready(epoch), announce_done(epoch): own.
 template <class Memory>
 class Epochs {
  public:
@@ -20,12 +20,12 @@ class Epochs {
     ++epoch_;
     is_read_.assign(is_read_.size(), false);
     left_ = is_read_.size();
-    is_told_ = false;
+    is_done_announced_ = false;
     heard_ = 0;
-    memory.tell_ready(epoch_);
+    memory.announce_ready(epoch_);
   }
 
-  // Looks once at what one other rank has told, or tells; calls read(i) where source i is ready. True when nothing is left.
+  // Checks once what one other rank has announced, or announces; calls read(i) for a ready source. True: nothing is left.
   template <class Read>
   bool step(Memory& memory, Read read) {
     if (left_ > 0) {
@@ -37,18 +37,18 @@ class Epochs {
       }
       return false;
     }
-    if (!is_told_) {
-      memory.tell_done(epoch_);
-      is_told_ = true;
+    if (!is_done_announced_) {
+      memory.announce_done(epoch_);
+      is_done_announced_ = true;
     } else if (heard_ < readers_ && memory.done(heard_) >= epoch_) {
       ++heard_;
     }
     return heard_ == readers_;
   }
 
-  [[nodiscard]] bool is_over() const { return left_ == 0 && is_told_ && heard_ == readers_; }
+  [[nodiscard]] bool is_over() const { return left_ == 0 && is_done_announced_ && heard_ == readers_; }
   // Changes whenever anything is achieved.
-  [[nodiscard]] std::size_t left() const { return left_ + (is_told_ ? 0 : 1) + readers_ - heard_; }
+  [[nodiscard]] std::size_t left() const { return left_ + (is_done_announced_ ? 0 : 1) + readers_ - heard_; }
   [[nodiscard]] std::size_t sources() const { return is_read_.size(); }
   auto operator<=>(const Epochs&) const = default;
 
@@ -58,7 +58,7 @@ class Epochs {
   std::size_t readers_;
   std::size_t left_ = 0;
   std::size_t next_ = 0;
-  bool is_told_ = true;
+  bool is_done_announced_ = true;
   std::size_t heard_;  // of the readers: the first so many are done
 };
 

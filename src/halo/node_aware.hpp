@@ -58,7 +58,7 @@ struct NodeAwareSchedule {
   std::vector<Packet> slots;
 };
 
-// Of a member of the node. there: what the other nodes told of themselves, in ascending order.
+// Of a member of the node. there: what the other nodes sent of themselves, in ascending order.
 [[nodiscard]] NodeAwareSchedule node_aware_schedule(NodeAwareKind kind, Index rank, const NodeTraffic& traffic,
                                                     const std::vector<NodeLeaders>& there);
 

@@ -85,7 +85,7 @@ class SpeedWitness {
   SpeedWitness(const SpeedWitness&) = delete;
   SpeedWitness& operator=(const SpeedWitness&) = delete;
 
-  void look(std::size_t size_bytes, std::vector<double>& time_s) const {
+  void measure(std::size_t size_bytes, std::vector<double>& time_s) const {
     if (pair_ != MPI_COMM_NULL) {
       const PairSamples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
       const int rank = rank_of(pair_);
@@ -119,9 +119,9 @@ void run_exchange(Arguments& arguments) {
   const SpeedWitness witness;
   for (const auto& [spec, cutoff, block_bytes] : cases) {
     std::vector<double> witness_s;
-    witness.look(block_bytes, witness_s);
+    witness.measure(block_bytes, witness_s);
     const TimedExchange timed = run_timed(MPI_COMM_WORLD, spec, block_bytes, clock, repetitions);
-    witness.look(block_bytes, witness_s);
+    witness.measure(block_bytes, witness_s);
     if (!timed.mismatch.empty()) std::fprintf(stderr, "rankwise-kernels: %s\n", timed.mismatch.c_str());
     if (rank != 0) continue;
     JsonLine("samples")
@@ -247,7 +247,7 @@ class Bench {
         job_s_(arguments.number("job-s", 0.002)),
         most_(static_cast<int>(arguments.integer("most", 64))),
         until_s_(steady_s() + arguments.number("seconds", 60.0)) {
-    if (rounds_ < 1 || most_ < few || !(job_s_ > 0)) {
+    if (rounds_ < 1 || most_ < least_samples || !(job_s_ > 0)) {
       throw std::invalid_argument("--rounds and --job-s must be positive, --most at least 8");
     }
     const GridShape shape = parse_shape(arguments, "1");
@@ -319,7 +319,7 @@ class Bench {
   std::vector<double> time(Timing& timing, Job& job) {
     constexpr double patience = 10;
     const double begin_s = steady_s();
-    Repetitions repetitions{job_s_, few, few, 2, 15e-6};
+    Repetitions repetitions{job_s_, least_samples, least_samples, 2, 15e-6};
     std::vector<double> time_s;
     double now_s = begin_s;
     do {
@@ -328,7 +328,7 @@ class Bench {
       time_s.insert(time_s.end(), timed.time_s.begin(), timed.time_s.end());
       timing.late += timed.late;
       now_s = steady_s();
-      timing.each_s = std::min(timing.each_s, (now_s - before_s) / (few + repetitions.warm_up));
+      timing.each_s = std::min(timing.each_s, (now_s - before_s) / (least_samples + repetitions.warm_up));
       repetitions.warm_up = 0;
     } while (agreed(static_cast<int>(time_s.size()) < most_ && static_cast<double>(time_s.size()) * timing.each_s < job_s_ &&
                     now_s - begin_s < patience * job_s_));
@@ -347,7 +347,7 @@ class Bench {
     const auto first = static_cast<int>(one.ranks.first);
     std::vector<double> time_s;
     if (pair != MPI_COMM_NULL) {
-      const PairSamples samples = measure_pair(pair, one.operation, one.size_bytes, Sampling{job_s_, few, most_});
+      const PairSamples samples = measure_pair(pair, one.operation, one.size_bytes, Sampling{job_s_, least_samples, most_});
       const bool there_and_back = one.operation == PairOperation::send || one.operation == PairOperation::ssend;
       time_s = samples.time_s;
       for (double& sample_s : time_s) sample_s /= samples.rounds * (there_and_back ? 2 : 1);
@@ -367,7 +367,7 @@ class Bench {
     return time_s;
   }
 
-  static constexpr int few = 8;
+  static constexpr int least_samples = 8;
   std::uint64_t seed_;
   long long rounds_;
   double job_s_;

@@ -78,16 +78,16 @@ namespace {
 constexpr int done_tag = 85;
 
 // A rank that polls inside a collective would be a load by itself: it sleeps until rank 0 says that it goes on.
-void doze_until_told(int rank, int peer, int ranks) {
+void sleep_until_done(int rank, int peer, int ranks) {
   if (rank == 0) {
     for (int other = 1; other < ranks; ++other) {
       if (other != peer) MPI_Send(nullptr, 0, MPI_BYTE, other, done_tag, MPI_COMM_WORLD);
     }
   } else if (rank != peer) {
-    for (int told = 0; told == 0;) {
-      MPI_Iprobe(0, done_tag, MPI_COMM_WORLD, &told, MPI_STATUS_IGNORE);
+    for (int is_done = 0; is_done == 0;) {
+      MPI_Iprobe(0, done_tag, MPI_COMM_WORLD, &is_done, MPI_STATUS_IGNORE);
       const timespec pause{0, 500'000};
-      if (told == 0) nanosleep(&pause, nullptr);
+      if (is_done == 0) nanosleep(&pause, nullptr);
     }
     MPI_Recv(nullptr, 0, MPI_BYTE, 0, done_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
@@ -122,7 +122,7 @@ void run_one_to_all(Arguments& arguments) {
       outcome.samples = samples;
       outcome.parts = 2.0 * samples.rounds;
     }
-    doze_until_told(rank, peer, ranks);
+    sleep_until_done(rank, peer, ranks);
     return outcome;
   });
   for (MPI_Comm& pair : pairs) {
@@ -309,7 +309,7 @@ void run_all_pairs(Arguments& arguments) {
   for (std::size_t number = 0; number < rounds.size(); ++number) {
     const std::vector<int>& partner = rounds[number];
     const std::vector<double> times_s = gathered(streams.round(partner[me]), ranks);
-    // At one moment everywhere: ranks on one machine are told apart by their own work.
+    // At one moment everywhere: ranks on one machine differ by their own work.
     MPI_Barrier(MPI_COMM_WORLD);
     const Work after = work_so_far();
     const double ended_s = steady_s();

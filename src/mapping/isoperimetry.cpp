@@ -12,7 +12,7 @@ namespace rankwise {
 namespace {
 
 constexpr Index infinite = std::numeric_limits<Index>::max() / 4;
-constexpr Index most_looks = 3'000'000;
+constexpr Index most_lookups = 3'000'000;
 
 std::size_t at_size(Index n) { return static_cast<std::size_t>(n); }
 
@@ -50,7 +50,7 @@ Least with_axis(const Least& below, Index box, const std::vector<Index>& slope) 
   std::vector<Index> best(at_size(most + 1) * width, infinite);
   for (Index size = 0; size <= cap; ++size) best[at(0, size)] = 0;
   auto counted = static_cast<Index>(slope.size());
-  if (counted >= most || counted * most * cap > most_looks) {
+  if (counted >= most || counted * most * cap > most_lookups) {
     while (counted > 0 && slope[at_size(counted - 1)] == 0) --counted;
     if (counted < static_cast<Index>(slope.size())) {
       for (Index rest = 1; rest <= most; ++rest) {
@@ -62,7 +62,7 @@ Least with_axis(const Least& below, Index box, const std::vector<Index>& slope) 
       }
     }
   }
-  if (counted * most * cap > 2 * most_looks) return {};
+  if (counted * most * cap > 2 * most_lookups) return {};
   for (Index j = counted - 1; j >= 0; --j) {
     std::vector<Index> level(best.size(), infinite);
     for (Index size = 0; size <= cap; ++size) level[at(0, size)] = 0;
@@ -285,7 +285,7 @@ Least least_by_lines(const Pairs& pairs, Index longest, Index most) {
   const std::vector<Index> next = between(1);
   Least least(at_size(most) + 1, 0);
   if (reach < 2) {
-    if (most * cap * cap > 10 * most_looks) return {};
+    if (most * cap * cap > 10 * most_lookups) return {};
     std::vector<Index> best(least.size() * width, -infinite);  // [cells][last line]
     best[0] = 0;
     for (Index q = 1; q <= most; ++q) {
@@ -301,7 +301,7 @@ Least least_by_lines(const Pairs& pairs, Index longest, Index most) {
       least[at_size(q)] = q * total - top;
     }
   } else {
-    if (most * cap * cap * cap > 34 * most_looks) return {};
+    if (most * cap * cap * cap > 34 * most_lookups) return {};
     const std::vector<Index> second = between(2);
     const std::size_t square = width * width;
     std::vector<Index> best(least.size() * square, -infinite);  // [cells][line before][last line]

@@ -325,7 +325,7 @@ std::vector<std::vector<Index>> lines_along(const Grid& grid, const Coords& step
   std::vector<Index> next(static_cast<std::size_t>(grid.size()), -1);
   std::vector<bool> is_begin(next.size(), true);
   for (Index cell = 0; cell < grid.size(); ++cell) {
-    const Index other = grid.cell_beside(grid.coords(cell), step, 1);
+    const Index other = grid.cell_at_offset(grid.coords(cell), step, 1);
     next[static_cast<std::size_t>(cell)] = other;
     if (other >= 0) is_begin[static_cast<std::size_t>(other)] = false;
   }
@@ -471,7 +471,7 @@ std::vector<Index> groups_of(const Grid& grid, std::span<const Coords> offsets) 
   for (Index cell = 0; cell < grid.size(); ++cell) {
     const Coords at = grid.coords(cell);
     for (const Coords& offset : offsets) {
-      const Index other = grid.cell_beside(at, offset, 1);
+      const Index other = grid.cell_at_offset(at, offset, 1);
       if (other >= 0) root[static_cast<std::size_t>(find(other))] = find(cell);
     }
   }

@@ -78,10 +78,10 @@ class StencilNorm {
     return product(a, a);
   }
 
-  // Shortens each vector by the others until none becomes shorter (in the plane that is Lagrange's reduction). told(i, k,
+  // Shortens each vector by the others until none becomes shorter (in the plane that is Lagrange's reduction). shortened(i, k,
   // times): vector i has lost so many times vector k.
-  template <typename Vectors, typename Told>
-  void shorten(Vectors& vectors, Told told) const {
+  template <typename Vectors, typename Shortened>
+  void shorten(Vectors& vectors, Shortened shortened) const {
     for (bool shorter = true; shorter;) {
       shorter = false;
       for (std::size_t i = 0; i < vectors.size(); ++i) {
@@ -94,7 +94,7 @@ class StencilNorm {
           for (std::size_t axis = 0; axis < less.size(); ++axis) less[axis] -= times * vectors[k][axis];
           if (of(less) >= of(vectors[i]) * (1 - 1e-9)) continue;
           vectors[i] = less;
-          told(i, k, times);
+          shortened(i, k, times);
           shorter = true;
         }
       }

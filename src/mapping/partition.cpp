@@ -17,7 +17,7 @@ struct Both {
 };
 
 // An offset along the axes on which it leads anywhere.
-struct Way {
+struct Neighbor {
   struct Step {
     int axis;
     Index by;
@@ -38,7 +38,7 @@ std::map<Coords, Both> both_ways(const Stencil& stencil) {
     found[offset].in += stencil.weights()[k];
   }
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(stencil.ndim()); ++axis) {
-    if (std::ranges::any_of(found, [&](const auto& way) { return way.first[axis] != 0; })) continue;
+    if (std::ranges::any_of(found, [&](const auto& neighbor) { return neighbor.first[axis] != 0; })) continue;
     Coords offset(static_cast<std::size_t>(stencil.ndim()), 0);
     for (const Index step : {1, -1}) {
       offset[axis] = step;
@@ -49,9 +49,9 @@ std::map<Coords, Both> both_ways(const Stencil& stencil) {
 }
 
 // Offsets that wrap to the same cell are one way; those that lead back to their cell are none.
-std::vector<Way> ways_of(const Grid& grid, const Stencil& stencil) {
+std::vector<Neighbor> neighbors_of_cell(const Grid& grid, const Stencil& stencil) {
   std::map<Coords, std::size_t> number;
-  std::vector<Way> ways;
+  std::vector<Neighbor> neighbors;
   for (const auto& [offset, sent] : both_ways(stencil)) {
     Coords wrapped = offset;
     for (std::size_t axis = 0; axis < wrapped.size(); ++axis) {
@@ -59,18 +59,18 @@ std::vector<Way> ways_of(const Grid& grid, const Stencil& stencil) {
       if (grid.periodic(id)) wrapped[axis] = grid.shifted(id, 0, offset[axis]);
     }
     if (std::ranges::all_of(wrapped, [](Index component) { return component == 0; })) continue;
-    const auto [at, is_new] = number.try_emplace(wrapped, ways.size());
-    if (is_new) ways.emplace_back();
-    Way& way = ways[at->second];
-    way.sent.out += sent.out;
-    way.sent.in += sent.in;
+    const auto [at, is_new] = number.try_emplace(wrapped, neighbors.size());
+    if (is_new) neighbors.emplace_back();
+    Neighbor& neighbor = neighbors[at->second];
+    neighbor.sent.out += sent.out;
+    neighbor.sent.in += sent.in;
     if (!is_new) continue;
     Index stride = 1;
     for (int axis = grid.ndim(); axis-- > 0; stride *= grid.dim(axis)) {
-      if (const Index by = wrapped[static_cast<std::size_t>(axis)]; by != 0) way.steps.push_back({axis, by, stride});
+      if (const Index by = wrapped[static_cast<std::size_t>(axis)]; by != 0) neighbor.steps.push_back({axis, by, stride});
     }
   }
-  return ways;
+  return neighbors;
 }
 
 }  // namespace
@@ -102,9 +102,9 @@ StencilGraph::StencilGraph(const Grid& grid, const Stencil& stencil, std::span<c
 template <typename IndexOf>
 void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index count, const Index* cells, IndexOf index_of) {
   if (!fits(count, stencil)) invalid("the grid has too many edges for a search: lower the effort");
-  const std::vector<Way> ways = ways_of(grid, stencil);
+  const std::vector<Neighbor> neighbors = neighbors_of_cell(grid, stencil);
   first_.reserve(static_cast<std::size_t>(count) + 1);
-  edges_.reserve(static_cast<std::size_t>(count) * ways.size());
+  edges_.reserve(static_cast<std::size_t>(count) * neighbors.size());
   std::int64_t weight = 0;
   std::int64_t weighted = 0;
   Coords at;
@@ -120,10 +120,10 @@ void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index cou
     }
     first_.push_back(static_cast<std::uint32_t>(edges_.size()));
     if (cells != nullptr) beyond_.push_back(0);
-    for (const Way& way : ways) {
+    for (const Neighbor& neighbor : neighbors) {
       Index other = cell;
       bool inside = true;
-      for (const auto& [axis, by, stride] : way.steps) {
+      for (const auto& [axis, by, stride] : neighbor.steps) {
         const Index from = at[static_cast<std::size_t>(axis)];
         const Index to = grid.shifted(axis, from, by);
         inside = inside && to >= 0;
@@ -132,13 +132,13 @@ void StencilGraph::add_cells(const Grid& grid, const Stencil& stencil, Index cou
       if (!inside) continue;
       const Index index = index_of(other);
       if (index < 0) {
-        beyond_.back() += static_cast<std::int32_t>(way.sent.out);
+        beyond_.back() += static_cast<std::int32_t>(neighbor.sent.out);
         continue;
       }
-      weight += way.sent.out + way.sent.in;
-      weighted += way.sent.out + way.sent.in > 0 ? 1 : 0;
-      edges_.push_back(
-          {static_cast<std::int32_t>(index), static_cast<std::int32_t>(way.sent.out), static_cast<std::int32_t>(way.sent.in)});
+      weight += neighbor.sent.out + neighbor.sent.in;
+      weighted += neighbor.sent.out + neighbor.sent.in > 0 ? 1 : 0;
+      edges_.push_back({static_cast<std::int32_t>(index), static_cast<std::int32_t>(neighbor.sent.out),
+                        static_cast<std::int32_t>(neighbor.sent.in)});
     }
   }
   first_.push_back(static_cast<std::uint32_t>(edges_.size()));

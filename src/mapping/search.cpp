@@ -507,7 +507,8 @@ std::vector<NodeId> divided(const Grid& grid, const Stencil& stencil, std::span<
 
 }  // namespace
 
-Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index ways, const MappingOptions& options) {
+Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index count_of_parts,
+             const MappingOptions& options) {
   if (ways < 1) invalid("a level has " + std::to_string(ways) + " parts: give at least 1");
   if (stencil.ndim() != grid.ndim()) invalid("the stencil is for another number of axes than the grid");
   if (static_cast<Index>(level.part_of_cell.size()) != grid.size()) {

@@ -84,6 +84,6 @@ struct Level {
 // options shared out by size. Without steps the cells of a part are taken in ascending order, as a launcher that knows
 // nothing of the grid would. A part too large to be searched is divided like that, too.
 // Throws std::invalid_argument where ways is below 1, the level does not fit the grid, or 2^31 parts or more result.
-Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index ways, const MappingOptions& options);
+Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index count_of_parts, const MappingOptions& options);
 
 }  // namespace rankwise

@@ -131,7 +131,7 @@ class Tile {
   // What a cell there exchanges with the others.
   [[nodiscard]] Index linked(Index spot) const {
     Index sum = 0;
-    for (const auto& [beside, weight] : links_) sum += weight * holds_[static_cast<std::size_t>(spot + beside)];
+    for (const auto& [step, weight] : links_) sum += weight * holds_[static_cast<std::size_t>(spot + step)];
     return sum;
   }
 
@@ -243,11 +243,11 @@ std::vector<Pattern> patterns_of(Index n, int ndim, const StencilNorm& norm) {
 
 // The shape that sends least, of so many that are settled.
 Tile best_tile(Index n, const Stencil& stencil, const std::vector<Reach>& reaches, std::size_t tries) {
-  constexpr std::size_t looks = 8;  // at shapes as they begin, for each that is settled
+  constexpr std::size_t begun_for_each = 8;  // at shapes as they begin, for each that is settled
   const StencilNorm norm(stencil, most_axes);
   const std::vector<Pattern> patterns = patterns_of(n, stencil.ndim(), norm);
   std::vector<std::pair<Index, std::size_t>> begun;
-  for (std::size_t i = 0; i < std::min(patterns.size(), looks * tries); ++i) {
+  for (std::size_t i = 0; i < std::min(patterns.size(), begun_for_each * tries); ++i) {
     begun.emplace_back(Tile(patterns[i], reaches, norm).sent(), i);
   }
   std::ranges::sort(begun);

@@ -43,21 +43,21 @@ TubeCosts::TubeCosts(const Stencil& stencil, const TubeAxes& axes) : over_slowes
   };
   for (std::size_t k = 0; k < stencil.offsets().size(); ++k) {
     const Coords& offset = stencil.offsets()[k];
-    const Way way{component(offset, axes.along), component(offset, axes.across), component(offset, axes.over),
-                  stencil.weights()[k]};
+    const Shift shift{component(offset, axes.along), component(offset, axes.across), component(offset, axes.over),
+                      stencil.weights()[k]};
     // An offset along a further axis leaves every piece, whatever its shape.
-    const bool inside = std::ranges::count(offset, 0) + (way.a != 0) + (way.b != 0) + (way.c != 0) == stencil.ndim();
+    const bool inside = std::ranges::count(offset, 0) + (shift.a != 0) + (shift.b != 0) + (shift.c != 0) == stencil.ndim();
     if (!inside) continue;
     // There and back join the same cells.
-    const auto is_back = [&](const Way& w) { return w.a == -way.a && w.b == -way.b && w.c == -way.c; };
-    const auto back = std::ranges::find_if(ways_, is_back);
-    if (back == ways_.end()) {
-      ways_.push_back(way);
+    const auto is_back = [&](const Shift& w) { return w.a == -shift.a && w.b == -shift.b && w.c == -shift.c; };
+    const auto back = std::ranges::find_if(shifts_, is_back);
+    if (back == shifts_.end()) {
+      shifts_.push_back(shift);
     } else {
-      back->weight += way.weight;
+      back->weight += shift.weight;
     }
-    reach_b_ = std::max(reach_b_, std::abs(way.b));
-    reach_c_ = std::max(reach_c_, std::abs(way.c));
+    reach_b_ = std::max(reach_b_, std::abs(shift.b));
+    reach_c_ = std::max(reach_c_, std::abs(shift.c));
   }
 }
 
@@ -72,11 +72,11 @@ Index TubeCosts::leaving(const TubeShape& shape, Index phase, Index count) {
 double TubeCosts::leaving_block(const TubeShape& shape, Index count) const {
   const double length = std::max(1.0, static_cast<double>(count) / static_cast<double>(shape.plane()));
   double result = 0;
-  for (const Way& way : ways_) {
+  for (const Shift& shift : shifts_) {
     const auto left = [](double size, Index step) { return std::max(0.0, 1 - static_cast<double>(std::abs(step)) / size); };
-    const double kept =
-        left(length, way.a) * left(static_cast<double>(shape.height), way.b) * left(static_cast<double>(shape.depth), way.c);
-    result += static_cast<double>(way.weight) * (1 - kept);
+    const double kept = left(length, shift.a) * left(static_cast<double>(shape.height), shift.b) *
+                        left(static_cast<double>(shape.depth), shift.c);
+    result += static_cast<double>(shift.weight) * (1 - kept);
   }
   return result * static_cast<double>(count);
 }
@@ -93,7 +93,7 @@ void TubeCosts::cut_lines(const TubeShape& shape, Index phase, Index count, Inde
                           std::vector<Segment>& lines) {
   const Index plane = shape.plane();
   if (lines.size() < static_cast<std::size_t>(plane)) lines.resize(static_cast<std::size_t>(plane));
-  work_ += height * depth * (6 + static_cast<Index>(ways_.size()));
+  work_ += height * depth * (6 + static_cast<Index>(shifts_.size()));
   for (Index b = 0; b < height; ++b) {
     for (Index c = 0; c < depth; ++c) {
       const Index at = place(shape, b, c);
@@ -106,16 +106,16 @@ void TubeCosts::cut_lines(const TubeShape& shape, Index phase, Index count, Inde
 Index TubeCosts::compute_leaving(const TubeShape& shape, Index phase, Index count) {
   cut_lines(shape, phase, count, shape.height, shape.depth, lines_);
   Index result = 0;
-  for (const Way& way : ways_) {
+  for (const Shift& shift : shifts_) {
     Index kept = 0;
-    for (Index b = std::max<Index>(0, -way.b); b < std::min(shape.height, shape.height - way.b); ++b) {
-      for (Index c = std::max<Index>(0, -way.c); c < std::min(shape.depth, shape.depth - way.c); ++c) {
+    for (Index b = std::max<Index>(0, -shift.b); b < std::min(shape.height, shape.height - shift.b); ++b) {
+      for (Index c = std::max<Index>(0, -shift.c); c < std::min(shape.depth, shape.depth - shift.c); ++c) {
         const Segment& from = lines_[static_cast<std::size_t>(b * shape.depth + c)];
-        const Segment& to = lines_[static_cast<std::size_t>((b + way.b) * shape.depth + c + way.c)];
-        kept += std::max<Index>(0, std::min(from.end + way.a, to.end) - std::max(from.begin + way.a, to.begin));
+        const Segment& to = lines_[static_cast<std::size_t>((b + shift.b) * shape.depth + c + shift.c)];
+        kept += std::max<Index>(0, std::min(from.end + shift.a, to.end) - std::max(from.begin + shift.a, to.begin));
       }
     }
-    result += way.weight * (count - kept);
+    result += shift.weight * (count - kept);
   }
   return result;
 }
@@ -135,15 +135,15 @@ Index TubeCosts::compute_shared(const TubeShape& shape, Index last, const TubeSh
       if (from.begin >= from.end) continue;
       const Index b = over ? shape.height - 1 - b2 : shape.height + b2;
       const Index c = over ? shape.depth + c2 : c2;
-      for (const Way& way : ways_) {
+      for (const Shift& shift : shifts_) {
         for (const Index sign : {1, -1}) {
-          const Index to_b = b + sign * way.b;
-          const Index to_c = c + sign * way.c;
+          const Index to_b = b + sign * shift.b;
+          const Index to_c = c + sign * shift.c;
           if (to_b < 0 || to_b >= shape.height || to_c < 0 || to_c >= shape.depth) continue;
           const Index mirrored = (shape.height - 1 - to_b) * shape.depth + (shape.depth - 1 - to_c);
           const Segment& to = lines_[static_cast<std::size_t>(mirrored)];
-          const Index a = sign * way.a;
-          result += way.weight * std::max<Index>(0, std::min(from.end + a, to.end) - std::max(from.begin + a, to.begin));
+          const Index a = sign * shift.a;
+          result += shift.weight * std::max<Index>(0, std::min(from.end + a, to.end) - std::max(from.begin + a, to.begin));
         }
       }
     }

@@ -37,15 +37,15 @@ struct Choice {
 std::vector<Index> signature(const MappingProblem& problem, const std::vector<int>& order) {
   std::vector<Index> result;
   for (const int axis : order) result.push_back(problem.grid.dim(axis));
-  std::vector<std::vector<Index>> ways;
+  std::vector<std::vector<Index>> shifts;
   for (std::size_t k = 0; k < problem.stencil.offsets().size(); ++k) {
-    std::vector<Index> way;
-    for (const int axis : order) way.push_back(problem.stencil.offsets()[k][static_cast<std::size_t>(axis)]);
-    way.push_back(problem.stencil.weights()[k]);
-    ways.push_back(std::move(way));
+    std::vector<Index> shift;
+    for (const int axis : order) shift.push_back(problem.stencil.offsets()[k][static_cast<std::size_t>(axis)]);
+    shift.push_back(problem.stencil.weights()[k]);
+    shifts.push_back(std::move(shift));
   }
-  std::ranges::sort(ways);
-  for (const auto& way : ways) result.insert(result.end(), way.begin(), way.end());
+  std::ranges::sort(shifts);
+  for (const auto& shift : shifts) result.insert(result.end(), shift.begin(), shift.end());
   return result;
 }
 

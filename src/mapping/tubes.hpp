@@ -53,7 +53,7 @@ class TubeCosts {
   [[nodiscard]] Index shared(const TubeShape& shape, Index last, const TubeShape& next, Index first, bool over);
 
  private:
-  struct Way {
+  struct Shift {
     Index a, b, c;
     Index weight;
   };
@@ -88,7 +88,7 @@ class TubeCosts {
   [[nodiscard]] Index compute_shared(const TubeShape& shape, Index last, const TubeShape& next, Index first, bool over);
 
   bool over_slowest_;
-  std::vector<Way> ways_;
+  std::vector<Shift> shifts_;
   Index reach_b_ = 0;
   Index reach_c_ = 0;
   Index work_ = 0;

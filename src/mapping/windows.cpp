@@ -140,7 +140,7 @@ class WindowSearch {
       for (const Index cell : cells_of(node)) {
         const Coords at = problem_.grid.coords(cell);
         for (std::size_t k = 0; k < problem_.stencil.offsets().size(); ++k) {
-          const Index other = problem_.grid.cell_beside(at, problem_.stencil.offsets()[k], 1);
+          const Index other = problem_.grid.cell_at_offset(at, problem_.stencil.offsets()[k], 1);
           if (other < 0) continue;
           const NodeId to = node_of_cell_[static_cast<std::size_t>(other)];
           if (to != node && !is_taken(to)) shared[to] += problem_.stencil.weights()[k];

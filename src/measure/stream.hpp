@@ -56,7 +56,7 @@ class Streamer {
   void set_window(int messages);
 
   // A window: from the first message until it is known that the last one arrived, in seconds by this rank's clock. `on_call`
-  // (one way only): the sender begins when the receiver has told that it is ready, so that neither's coming late is in it.
+  // (one way only): the sender begins when the receiver has sent that it is ready, so that neither's coming late is in it.
   double window(bool on_call = false);
   // The same with new bytes; true when what arrived here is what was sent.
   bool checked_window(unsigned number, bool on_call = false);

@@ -27,7 +27,7 @@ static void note_build_id(struct module* module, const char* notes, size_t lengt
 }
 
 // Whether this is the module of the address: then all that is kept of it.
-static int look_into(struct dl_phdr_info* info, size_t size, void* data) {
+static int search_object(struct dl_phdr_info* info, size_t size, void* data) {
   (void)size;
   struct search* search = data;
   int is_in = 0;
@@ -79,7 +79,7 @@ struct call_site* site_find(uint64_t address, int call) {
   }
   if (me->sites >= MAX_SITES * 3 / 4) return &me->call[call];
   struct search search = {.address = address - 1};
-  uint16_t module = dl_iterate_phdr(look_into, &search) ? number_of_module(&search.module) : 0;
+  uint16_t module = dl_iterate_phdr(search_object, &search) ? number_of_module(&search.module) : 0;
   sites[place] = (struct call_site){.address = address,
                                     .offset = address - search.base,
                                     .call = (uint16_t)call,

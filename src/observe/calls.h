@@ -50,7 +50,7 @@ CALL(S, Testsome, 5, wait_some, 0, 0, "")
 CALL(S, Request_free, 1, request_free, 0, 0, "")
 CALL(S, Cancel, 1, cancel, 0, 0, "")
 
-// Collectives; extra: where the communicator and the root stand (0: none), and how the bytes are told.
+// Collectives; extra: where the communicator and the root stand (0: none), and how the bytes are given.
 #define COLLECTIVE(form, comm, root) (FORM_##form | (comm) << 8 | (root) << 16)
 #define THREE_B(name, lower, n, n1, n2, form, comm, root, letters) THREE(B, name, lower, n, n1, n2, form, comm, root, letters)
 #define THREE_S(name, lower, n, n1, n2, form, comm, root, letters) THREE(S, name, lower, n, n1, n2, form, comm, root, letters)

@@ -19,7 +19,7 @@ struct found {
   int count;
 };
 
-static int look_at(struct dl_phdr_info* info, size_t size, void* data) {
+static int visit_object(struct dl_phdr_info* info, size_t size, void* data) {
   (void)size;
   struct found* found = data;
   const char* name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
@@ -31,7 +31,7 @@ static int look_at(struct dl_phdr_info* info, size_t size, void* data) {
 
 static void find_library(void) {
   struct found found = {.count = 0};
-  dl_iterate_phdr(look_at, &found);
+  dl_iterate_phdr(visit_object, &found);
   for (int i = 0; i < found.count; i++) {
     void* handle = library ? NULL : dlopen(found.path[i], RTLD_LAZY | RTLD_NOLOAD);
     if (handle && dlsym(handle, "MPI_Get_library_version")) library = handle;

@@ -84,7 +84,7 @@ static int reserve(off_t at, size_t length) {
 }
 
 // Whether there is room for more than what all ranks of the node need for their counts.
-static int room_beside_counts(int ranks) {
+static int has_room_for_more_than_counts(int ranks) {
   struct statvfs disk;
   if (fstatvfs(descriptor, &disk)) return 1;
   return (uint64_t)disk.f_bavail * disk.f_frsize >= (uint64_t)(ranks < 256 ? ranks : 256) * (EDGES_AT + CHUNK);
@@ -105,12 +105,12 @@ static int grow(size_t* end, size_t needed) {
 
 // Maps the region; on a disk that is nearly full the page and the first edges alone, and tables between them that nobody reads.
 static uint32_t map_region(int ranks) {
-  int whole = room_beside_counts(ranks) && reserve(region_at, EDGES_AT + CHUNK);
+  int whole = has_room_for_more_than_counts(ranks) && reserve(region_at, EDGES_AT + CHUNK);
   edges_end = EDGES_AT + (whole ? CHUNK : LEAST);
   if (!whole && !(reserve(region_at, COLLECTIVES_AT) && reserve(region_at + EDGES_AT, LEAST))) return LOST_ALL;
   region = mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, region_at);
   if (region == MAP_FAILED) return LOST_ALL;
-  if (whole && room_beside_counts(ranks) && reserve(region_at + SITES_AT, REGION - SITES_AT)) {
+  if (whole && has_room_for_more_than_counts(ranks) && reserve(region_at + SITES_AT, REGION - SITES_AT)) {
     sites = (struct call_site*)(void*)(region + SITES_AT);
     modules = (struct module*)(void*)(region + MODULES_AT);
     shapes = (uint64_t*)(void*)(region + SHAPES_AT);
@@ -277,7 +277,7 @@ struct event* next_event(void) {
     return NULL;
   }
   size_t end = first + (window->events + 1) * sizeof(struct event);
-  if (end > events_end[current] && !(room_beside_counts(me->ranks) && grow(&events_end[current], end))) {
+  if (end > events_end[current] && !(has_room_for_more_than_counts(me->ranks) && grow(&events_end[current], end))) {
     me->lost |= LOST_EVENTS;
     recording = 0;
     return NULL;

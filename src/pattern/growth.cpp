@@ -141,8 +141,8 @@ double Growth::score(Rank rank, const Cell& cell) const {
     if (links_.joined(rank, *behind)) result -= joined_malus;
   }
   for (const Cell& step : steps_.all) {
-    const auto beside = layout_.at(layout_.wrapped(sum(cell, step)));
-    if (beside && *beside != rank && !links_.joined(rank, *beside)) result -= stranger_malus;
+    const auto neighbor = layout_.at(layout_.wrapped(sum(cell, step)));
+    if (neighbor && *neighbor != rank && !links_.joined(rank, *neighbor)) result -= stranger_malus;
   }
   return result;
 }

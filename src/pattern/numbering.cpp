@@ -35,9 +35,9 @@ void factorise(Index rest, std::vector<Index>& factors, std::vector<std::vector<
 }
 
 // The flows of some ranks, drawn; and how many ranks that are.
-std::pair<std::vector<Flow>, Index> sample(std::span<const Flow> flows, Index ranks, std::size_t ways) {
+std::pair<std::vector<Flow>, Index> sample(std::span<const Flow> flows, Index ranks, std::size_t factorisations) {
   const auto degree = static_cast<Index>(flows.size()) / ranks + 1;
-  const Index wanted = std::clamp<Index>(12'000'000 / (degree * static_cast<Index>(ways)), 128, 384);
+  const Index wanted = std::clamp<Index>(12'000'000 / (degree * static_cast<Index>(factorisations)), 128, 384);
   std::vector<Flow> result;
   Random random(20);
   for (Index i = 0; i < wanted; ++i) {
@@ -85,29 +85,29 @@ std::vector<Cell> natural_cells(const std::vector<Index>& dims) {
 }
 
 Description describe_natural(std::span<const Flow> flows, Index ranks) {
-  std::vector<std::vector<Index>> ways;
+  std::vector<std::vector<Index>> factorisations;
   std::vector<Index> factors;
-  factorise(ranks, factors, ways);
-  if (ranks > ranks_seen_whole && ways.size() > finalists) {
-    auto [some, senders] = sample(flows, ranks, ways.size());
+  factorise(ranks, factors, factorisations);
+  if (ranks > ranks_seen_whole && factorisations.size() > finalists) {
+    auto [some, senders] = sample(flows, ranks, factorisations.size());
     const std::vector<std::uint32_t> named = renumber(some);
     std::vector<Cell> cells(named.size());
     std::vector<std::pair<double, std::size_t>> bits;
-    for (std::size_t way = 0; way < ways.size(); ++way) {
-      for (std::size_t i = 0; i < named.size(); ++i) cells[i] = natural_cell(named[i], ways[way]);
-      bits.emplace_back(describe(some, cells, ways[way], senders).bits, way);
+    for (std::size_t which = 0; which < factorisations.size(); ++which) {
+      for (std::size_t i = 0; i < named.size(); ++i) cells[i] = natural_cell(named[i], factorisations[which]);
+      bits.emplace_back(describe(some, cells, factorisations[which], senders).bits, which);
     }
     std::partial_sort(bits.begin(), bits.begin() + finalists, bits.end());
     const double noise = static_cast<double>(some.size()) * noise_bits(ranks);
     const bool none = bits.front().first > hopeless * noise;
     std::vector<std::vector<Index>> best;
     for (std::size_t i = 0; i < (none ? 1 : finalists); ++i) {
-      if (bits[i].first <= likely * bits.front().first) best.push_back(ways[bits[i].second]);
+      if (bits[i].first <= likely * bits.front().first) best.push_back(factorisations[bits[i].second]);
     }
-    ways = std::move(best);
+    factorisations = std::move(best);
   }
   Description shortest;
-  for (const std::vector<Index>& dims : ways) {
+  for (const std::vector<Index>& dims : factorisations) {
     Description description = describe(flows, natural_cells(dims), dims, ranks);
     if (shortest.dims.empty() || description.bits < shortest.bits) shortest = std::move(description);
   }

@@ -33,7 +33,7 @@ void check(const Traffic& traffic);
 // than a fifth of the median number of messages (gathers to a root, output).
 std::vector<Flow> recurring_flows(const Traffic& traffic);
 
-// Traffic as an undirected graph: which ranks talk, and links of like weight told apart from others.
+// Traffic as an undirected graph: which ranks talk, and links of like weight apart from others.
 
 using Rank = std::uint32_t;
 using Kind = std::uint8_t;  // of a link, by weight: 0 is the heaviest

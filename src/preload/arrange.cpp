@@ -217,9 +217,9 @@ const char RANKWISE_MARK = 1;
 Family compiled_for() noexcept { return Family::RANKWISE_FAMILY; }
 
 bool some_library_is_for(Family family) noexcept {
-  const char* words[] = {"abi", "mpich", "openmpi", ""};
+  const char* names[] = {"abi", "mpich", "openmpi", ""};
   char mark[64];
-  std::snprintf(mark, sizeof mark, "rankwise_preload_for_%s", words[static_cast<int>(family)]);
+  std::snprintf(mark, sizeof mark, "rankwise_preload_for_%s", names[static_cast<int>(family)]);
   return look_up_loaded(mark) != nullptr;
 }
 

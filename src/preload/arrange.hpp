@@ -57,7 +57,7 @@ inline void watch_use(Handle comm) noexcept {
 // At the program's end: the second sign, where the communicator was not freed.
 void watch_end() noexcept;
 
-// What the user is told of this library's work: with RANKWISE_VERBOSE=1 each communicator, else one line when rank 0 ends;
+// What the user sees of this library's work: with RANKWISE_VERBOSE=1 each communicator, else one line when rank 0 ends;
 // nothing with RANKWISE_VERBOSE=0.
 
 // With RANKWISE_VERBOSE=1: one line on stderr.

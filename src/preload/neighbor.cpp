@@ -57,7 +57,7 @@ int own(const NeighborCall& call) {
   }
 }
 
-// An error of ours is told as MPI's own would be.
+// An error of ours is reported as MPI's own would be.
 int raised(MPI_Comm comm, int code) {
   if (code != MPI_SUCCESS) MPI_Comm_call_errhandler(comm, code);
   return code;
@@ -162,9 +162,9 @@ bool serve(const NeighborCall& call, int* result) {
   if (request == nullptr) return pass();
   MPI_Request theirs = MPI_REQUEST_NULL;  // MPI's own, which goes on beside ours
   if (mode == NeighborMode::check) {
-    NeighborCall beside = call;
-    beside.word[call.words - 1] = reinterpret_cast<Handle>(&theirs);
-    if (*result = own(beside); *result != MPI_SUCCESS) return true;
+    NeighborCall shadow = call;
+    shadow.word[call.words - 1] = reinterpret_cast<Handle>(&theirs);
+    if (*result = own(shadow); *result != MPI_SUCCESS) return true;
   }
   code = start_request(*state, plan, arguments, {call.form == NeighborForm::persistent, mode == NeighborMode::check, theirs},
                        request);

@@ -52,7 +52,7 @@ class NeighborCheck {
   NeighborCheck(std::shared_ptr<NeighborState> state, std::shared_ptr<Plan> plan, std::byte* received);
   // MPI's own is complete: remembers its bytes and turns all of them to wrong ones. Both return MPI's error, or MPI_SUCCESS.
   [[nodiscard]] int begin();
-  // Ours is complete: a difference is told, and MPI's result stands.
+  // Ours is complete: a difference is reported, and MPI's result stands.
   [[nodiscard]] int end();
 
   [[nodiscard]] static long different() noexcept;  // so many so far

@@ -27,7 +27,7 @@ constexpr std::size_t most_watched = 16;
 
 Handle bits_of(Handle handle) { return compiled_for() == Family::mpich ? handle & 0xFFFFFFFFU : handle; }
 
-// What has shown itself is told, and what is in order is watched no longer.
+// What has shown itself is reported, and what is in order is watched no longer.
 void settle() {
   std::erase_if(all_watched, [](const Watched& one) {
     const bool other = one.other_asked && !one.own_asked && (one.used || one.freed || one.message_elsewhere);

@@ -66,18 +66,18 @@ Lines lines_of(const Json& curve, const std::string& link_model) {
 
 // Beyond its own rows, where plain sends are known to larger sizes, a way of sending takes as many times what those take as at
 // its last row: a slope through rows of a few bytes says nothing of a million.
-Lines beyond_its_rows(Lines way, const Lines& send) {
-  const Index last = way.largest_bytes;
+Lines beyond_its_rows(Lines curve, const Lines& send) {
+  const Index last = curve.largest_bytes;
   const double plain_s = TimeCurve(send.lines)(last);
-  if (last >= send.largest_bytes || !(plain_s > 0)) return way;
-  const double factor = TimeCurve(way.lines)(last) / plain_s;
-  while (!way.lines.empty() && way.lines.back().from_bytes >= last) way.lines.pop_back();
+  if (last >= send.largest_bytes || !(plain_s > 0)) return curve;
+  const double factor = TimeCurve(curve.lines)(last) / plain_s;
+  while (!curve.lines.empty() && curve.lines.back().from_bytes >= last) curve.lines.pop_back();
   for (std::size_t i = 0; i < send.lines.size(); ++i) {
     if (i + 1 < send.lines.size() && send.lines[i + 1].from_bytes <= last) continue;
     const TimeLine& line = send.lines[i];
-    way.lines.push_back({std::max(line.from_bytes, last), factor * line.alpha_s, factor * line.beta_s_per_byte});
+    curve.lines.push_back({std::max(line.from_bytes, last), factor * line.alpha_s, factor * line.beta_s_per_byte});
   }
-  return {std::move(way.lines), send.largest_bytes};
+  return {std::move(curve.lines), send.largest_bytes};
 }
 
 // How much slower messages are beside background traffic; all ways of sending alike, for one of them was measured.
@@ -190,8 +190,8 @@ LinkCost link_cost(const Json& link, const ProfileUse& use) {
   const Lines plain = lines_of(link, use.link_model);
   const TimeCurve send = curve_of(plain, slowdown);
   const Json* variants = link.find("variants");
-  const auto measured = [&](const char* way) -> std::optional<TimeCurve> {
-    const Json* curve = variants == nullptr ? nullptr : variants->find(way);
+  const auto measured = [&](const char* variant) -> std::optional<TimeCurve> {
+    const Json* curve = variants == nullptr ? nullptr : variants->find(variant);
     if (curve == nullptr) return std::nullopt;
     return curve_of(beyond_its_rows(lines_of(*curve, use.link_model), plain), slowdown);
   };

@@ -142,7 +142,7 @@ std::vector<Index> window_origins(const ExchangeSpec& spec, Index rank) {
   const Coords own = spec.grid.coords(rank);
   std::vector<Index> origins;
   for (Index slot = 0; slot < spec.window.slots(); ++slot) {
-    origins.push_back(spec.grid.cell_beside(own, spec.window.offset(slot), +1));
+    origins.push_back(spec.grid.cell_at_offset(own, spec.window.offset(slot), +1));
   }
   return origins;
 }

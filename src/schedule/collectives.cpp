@@ -211,8 +211,8 @@ bool meet(const Blocks& a, const Blocks& b) {
   });
 }
 
-// Lets what is to be added land beside where the step still sends from, or several receives add, and be added when it may be.
-void land_beside(RankSchedule& schedule, Index blocks) {
+// Lets what is to be added land apart where the step still sends from its place, or several receives add, and be added later.
+void land_apart(RankSchedule& schedule, Index blocks) {
   for (Step& step : schedule.steps) {
     Index spare = blocks;
     const std::size_t messages = step.ops.size();
@@ -252,7 +252,7 @@ std::vector<RankSchedule> collective_schedules(const CollectiveSpec& spec, bool 
   if (in_bytes) return schedules;
   for (RankSchedule& schedule : schedules) {
     schedule.slots = static_cast<Index>(plan.offset.size()) - 1;
-    land_beside(schedule, schedule.slots);
+    land_apart(schedule, schedule.slots);
   }
   return schedules;
 }

@@ -20,9 +20,9 @@ RankSchedule make_direct(const ExchangeSpec& spec, Index rank) {
   for (Index slot = 0; slot < spec.window.slots(); ++slot) {
     if (slot == centre) continue;
     const Coords offset = spec.window.offset(slot);
-    const Index from = spec.grid.cell_beside(own, offset, +1);
+    const Index from = spec.grid.cell_at_offset(own, offset, +1);
     // The rank whose window has our block at this offset is at minus the offset.
-    const Index to = spec.grid.cell_beside(own, offset, -1);
+    const Index to = spec.grid.cell_at_offset(own, offset, -1);
     if (from == rank) {
       step.ops.push_back({Op::Kind::copy, rank, 0, {{slot, 1}}, {{centre, 1}}, {}});
       continue;

@@ -192,7 +192,7 @@ std::vector<RankSchedule> make_schedules(const ExchangeSpec& spec) { return of_a
 std::vector<RankSchedule> make_reduces(const ExchangeSpec& spec) { return of_all_ranks(spec, make_reduce); }
 
 Index rank_at_offset(const Grid& grid, Index rank, const Coords& offset, int direction) {
-  return grid.cell_beside(grid.coords(rank), offset, direction);
+  return grid.cell_at_offset(grid.coords(rank), offset, direction);
 }
 
 std::vector<Index> origins(const ExchangeSpec& spec, Index rank) {

@@ -58,20 +58,20 @@ class Platform {
     std::ifstream file(path);
     if (!file) throw std::runtime_error("platform file '" + path + "' cannot be read");
     for (std::string line; std::getline(file, line);) {
-      std::istringstream words(line.substr(0, line.find('#')));
+      std::istringstream fields(line.substr(0, line.find('#')));
       std::string key;
-      if (!(words >> key)) continue;
+      if (!(fields >> key)) continue;
       if (key == "segment") {
         std::string link;
         Segment segment{};
-        words >> link >> segment.from_bytes >> segment.alpha_s >> segment.beta_s_per_byte;
+        fields >> link >> segment.from_bytes >> segment.alpha_s >> segment.beta_s_per_byte;
         curves_[link].push_back(segment);
       } else if (key == "topology") {
-        words >> topology_;
+        fields >> topology_;
       } else {
-        for (double value = 0; words >> value;) values_[key].push_back(value);
+        for (double value = 0; fields >> value;) values_[key].push_back(value);
       }
-      if (words.fail() && !words.eof()) throw std::runtime_error("platform file, line '" + line + "' is not understood");
+      if (fields.fail() && !fields.eof()) throw std::runtime_error("platform file, line '" + line + "' is not understood");
     }
   }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cost/walk.hpp"
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 #include "schedule/algorithms.hpp"
 
 namespace rankwise_test {

@@ -39,7 +39,8 @@ TEST(Figures, OfExchanges) {
       text += name + ", " + std::to_string(all.messages_per_rank) + " of " + std::to_string(all.blocks_per_rank) +
               rankwise_test::figures(all) +
               rankwise_test::figures(walk.cost(where.bytes, where.placement, rankwise_test::timed(machine))) +
-              rankwise_test::figures(walk_of_few(spec, Layout(rank_grid(spec), where.placement)).cost(where.bytes, machine)) +
+              rankwise_test::figures(
+                  walk_of_representatives(spec, Layout(rank_grid(spec), where.placement)).cost(where.bytes, machine)) +
               "\n";
     });
   }

@@ -11,7 +11,7 @@
 #include "../machine.hpp"
 #include "../refused.hpp"
 #include "../rounds.hpp"
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 #include "schedule/algorithms.hpp"
 
 namespace rankwise {
@@ -41,8 +41,8 @@ Cost of_all(const ExchangeSpec& spec, const Placement& placement, Index bytes, c
   return Walk(spec).cost(bytes, placement, on);
 }
 
-Cost of_few(const ExchangeSpec& spec, const Placement& placement, Index bytes, const Machine& on) {
-  return walk_of_few(spec, Layout(rank_grid(spec), placement)).cost(bytes, on);
+Cost of_representatives(const ExchangeSpec& spec, const Placement& placement, Index bytes, const Machine& on) {
+  return walk_of_representatives(spec, Layout(rank_grid(spec), placement)).cost(bytes, on);
 }
 
 ExchangeSpec periodic(const char* algorithm, SendMode mode, std::vector<Index> dims) {
@@ -72,7 +72,7 @@ TEST(Loads, KnownAnswersOfExchanges) {
   for (const Known& known : cases) {
     for (const auto& [rate, us] : {std::pair{gb_per_s, known.slow_us}, std::pair{4 * gb_per_s, known.quick_us}}) {
       EXPECT_NEAR(of_all(known.spec, known.placement, 10000, machine(rate)).time_s(), us * 1e-6, 1e-12);
-      EXPECT_NEAR(of_few(known.spec, known.placement, 10000, machine(rate)).time_s(), us * 1e-6, 1e-12);
+      EXPECT_NEAR(of_representatives(known.spec, known.placement, 10000, machine(rate)).time_s(), us * 1e-6, 1e-12);
     }
   }
 }
@@ -80,7 +80,8 @@ TEST(Loads, KnownAnswersOfExchanges) {
 TEST(Loads, FewRanksThatStandForAllAreNotNamedWhereALinkIsMissing) {
   const auto refused = [](Index on_node) {
     const Placement placement = Placement::blocked(64, on_node);
-    return rankwise_test::error_of([&] { (void)of_few(periodic("direct", SendMode::isend, {64}), placement, 8, Machine{}); });
+    return rankwise_test::error_of(
+        [&] { (void)of_representatives(periodic("direct", SendMode::isend, {64}), placement, 8, Machine{}); });
   };
   EXPECT_EQ(refused(7), "the profile has no link class other-node, which ranks of different nodes need: measure or import it");
   EXPECT_EQ(refused(64), "the profile has no link class same-socket, which ranks of one node need: measure or import it");
@@ -96,7 +97,8 @@ TEST(Loads, PlainSendsThatWaitShareAsSynchronousOnesDo) {
       const ExchangeSpec send = periodic(algorithm, SendMode::send, {8});
       const ExchangeSpec ssend = periodic(algorithm, SendMode::ssend, {8});
       EXPECT_EQ(of_all(send, placement, 10000, waiting).time_s(), of_all(ssend, placement, 10000, waiting).time_s());
-      EXPECT_EQ(of_few(send, placement, 10000, waiting).time_s(), of_few(ssend, placement, 10000, waiting).time_s());
+      EXPECT_EQ(of_representatives(send, placement, 10000, waiting).time_s(),
+                of_representatives(ssend, placement, 10000, waiting).time_s());
       EXPECT_EQ(Walk(send).at(placement).cost(10000, waiting).time_s(), of_all(ssend, placement, 10000, waiting).time_s());
     }
   }
@@ -108,7 +110,7 @@ TEST(Loads, OneStepTakesALatencyAndTheMessagesOfTheBusiestNode) {
     const Grid grid({ranks}, {true});
     const Placement placement = Placement::blocked(ranks, ranks_per_node);
     const Program program = stencil_program(grid, Stencil(1, {{ranks_per_node}}));
-    const Walk few = walk_of_few(program, Layout(grid, placement));
+    const Walk few = walk_of_representatives(program, Layout(grid, placement));
     const auto j_max = static_cast<double>(ranks_per_node);
     EXPECT_NEAR(few.cost(10000, machine(gb_per_s)).time_s(), 1e-6 + j_max * 10e-6, 1e-12);
     EXPECT_NEAR(few.cost(10000, machine(4 * gb_per_s)).time_s(), 1e-6 + std::max(10e-6, j_max * 2.5e-6), 1e-12);
@@ -118,7 +120,7 @@ TEST(Loads, OneStepTakesALatencyAndTheMessagesOfTheBusiestNode) {
 TEST(Loads, ACardPassesSoManyMessagesASecond) {
   const Grid grid({16}, {true});
   const Placement placement = Placement::blocked(16, 8);
-  const Walk walk = walk_of_few(stencil_program(grid, Stencil(1, {{8}})), Layout(grid, placement));
+  const Walk walk = walk_of_representatives(stencil_program(grid, Stencil(1, {{8}})), Layout(grid, placement));
   Machine slow = machine(4 * gb_per_s);
   slow.card->least_s = 3e-6;
   EXPECT_NEAR(walk.cost(8, slow).time_s(), 1e-6 + 8 * 3e-6, 1e-12);
@@ -169,7 +171,7 @@ TEST(Loads, MoreCardIsNeverSlowerAndNothingIsQuickerThanWithoutSharing) {
   for (int i = 0; i < 200; ++i) {
     const Drawn drawn = draw();
     const Walk walk(drawn.spec);
-    const Walk few = walk_of_few(drawn.spec, Layout(rank_grid(drawn.spec), drawn.placement));
+    const Walk few = walk_of_representatives(drawn.spec, Layout(rank_grid(drawn.spec), drawn.placement));
     double all_s = INFINITY;
     double few_s = INFINITY;
     for (const double rate : {1.0, 1.7, 4.0, 30.0, 1e9}) {  // the last: nothing is shared
@@ -208,7 +210,7 @@ TEST(Loads, OneMessageAtATimeOfOneRankANodeSharesNothing) {
     for (const Index bytes : {Index{0}, Index{8}, Index{90000}}) {
       const double alone_s = of_all(spec, placement, bytes, machine(1e9 * gb_per_s)).time_s();
       EXPECT_NEAR(of_all(spec, placement, bytes, machine(gb_per_s)).time_s(), alone_s, 1e-12 * alone_s);
-      EXPECT_NEAR(of_few(spec, placement, bytes, machine(gb_per_s)).time_s(), alone_s, 1e-12 * alone_s);
+      EXPECT_NEAR(of_representatives(spec, placement, bytes, machine(gb_per_s)).time_s(), alone_s, 1e-12 * alone_s);
     }
   }
 }
@@ -221,7 +223,7 @@ TEST(Loads, TheFewKnowWhatSocketsAndSwitchesShare) {
     const Index per_node = drawn.placement.most_on_a_node();
     const Placement placement = Placement::blocked(drawn.spec.ranks(), per_node, (per_node + 1) / 2).with_levels({2, 6});
     const Cost all = of_all(drawn.spec, placement, drawn.bytes, shared);
-    const Cost few = of_few(drawn.spec, placement, drawn.bytes, shared);
+    const Cost few = of_representatives(drawn.spec, placement, drawn.bytes, shared);
     EXPECT_GE(few.busiest.held_s, all.busiest.held_s * (1 - 1e-9)) << drawn.spec.algorithm << " " << i;
     EXPECT_LE(few.busiest.held_s, all.busiest.held_s * 1.12) << drawn.spec.algorithm << " " << i;
     EXPECT_GE(few.time_s(), all.time_s() * 0.7) << drawn.spec.algorithm << " " << to_string(drawn.spec.mode) << " " << i;
@@ -235,7 +237,7 @@ TEST(Loads, TheFewKnowHowBusyTheBusiestNodeIs) {
   for (int i = 0; i < 300; ++i) {
     const Drawn drawn = draw();
     const Busiest all = of_all(drawn.spec, drawn.placement, drawn.bytes, machine(gb_per_s)).busiest;
-    const Busiest few = of_few(drawn.spec, drawn.placement, drawn.bytes, machine(gb_per_s)).busiest;
+    const Busiest few = of_representatives(drawn.spec, drawn.placement, drawn.bytes, machine(gb_per_s)).busiest;
     EXPECT_GE(few.held_s, all.held_s * (1 - 1e-9)) << drawn.spec.algorithm;
     EXPECT_LE(few.held_s, all.held_s * 1.12) << drawn.spec.algorithm;
     shared += all.held_s > 0 ? 1 : 0;

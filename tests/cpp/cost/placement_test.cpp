@@ -143,7 +143,7 @@ struct Asked {
 // Below 0 where there is none.
 Index partner_of(const Asked& asked, Index rank, const Partner& partner) {
   const Coords own = asked.grid.coords(rank);
-  const Index other = asked.grid.cell_beside(own, partner.offset, +1);
+  const Index other = asked.grid.cell_at_offset(own, partner.offset, +1);
   if (other < 0 || asked.reach.empty()) return other;
   const Coords its = asked.grid.coords(other);
   for (std::size_t axis = 0; axis < own.size(); ++axis) {

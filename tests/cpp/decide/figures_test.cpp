@@ -2,7 +2,7 @@
 #include "../figures.hpp"
 
 #include "../machine.hpp"
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 
 namespace rankwise {
 namespace {
@@ -25,7 +25,7 @@ TEST(Figures, OfTheFewOfExchanges) {
   std::string text;
   for (const rankwise_test::Where& where : places) {
     rankwise_test::each_exchange(where, [&](const std::string& name, const ExchangeSpec& spec) {
-      text += name + ": " + told(walk_of_few(spec, Layout(rank_grid(spec), where.placement)), where.bytes);
+      text += name + ": " + told(walk_of_representatives(spec, Layout(rank_grid(spec), where.placement)), where.bytes);
     });
   }
   rankwise_test::expect_golden("figures_of_the_few.txt", text);
@@ -35,7 +35,7 @@ TEST(Figures, OfTheFewOfPrograms) {
   std::string text;
   const auto add = [&](const std::string& what, const Program& program, Index per_node) {
     const Placement placement = Placement::blocked(program.grid.size(), per_node, per_node / 2);
-    text += what + ": " + told(walk_of_few(program, Layout(program.grid, placement)), 600);
+    text += what + ": " + told(walk_of_representatives(program, Layout(program.grid, placement)), 600);
   };
   const Stencil lopsided(2, {{0, 3}, {-2, 0}, {1, 1}, {0, -1}}, {5, 1, 2, 3});
   std::vector<Coords> around;

@@ -3,7 +3,7 @@
 
 #include "../machine.hpp"
 #include "../refused.hpp"
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 
 namespace rankwise {
 namespace {
@@ -66,7 +66,7 @@ TEST(Walks, SmallProgramsAreWalkedByAllTheirRanks) {
 
 TEST(Walks, OfTheFewOfProgramsThatReachFurtherDownThanUp) {
   const auto of = [](const Program& program) {
-    return walked(walk_of_few(program, Layout(program.grid, Placement::blocked(program.grid.size(), 1))));
+    return walked(walk_of_representatives(program, Layout(program.grid, Placement::blocked(program.grid.size(), 1))));
   };
   EXPECT_EQ(of(copies(42, 7)), 42U);
   EXPECT_EQ(of(copies(43, 7)), 1U);
@@ -100,7 +100,7 @@ TEST(Walks, OfNodesAllRanksAreWalkedWhereTheyHaveLittleToDo) {
 
 TEST(Walks, OfTheFewSmallGridsAreWalkedWhole) {
   const auto of = [](const ExchangeSpec& spec) {
-    return walked(walk_of_few(spec, Layout(spec.grid, Placement::blocked(spec.ranks(), 1))));
+    return walked(walk_of_representatives(spec, Layout(spec.grid, Placement::blocked(spec.ranks(), 1))));
   };
   EXPECT_EQ(of(ring("direct", SendMode::isend, 75)), 75U);
   EXPECT_EQ(of(ring("direct", SendMode::isend, 76)), 1U);
@@ -122,7 +122,7 @@ Grid box(std::vector<Index> dims, bool periodic) {
 }
 
 double few_s(const Program& program, const Placement& placement, Index bytes) {
-  return walk_of_few(program, Layout(program.grid, placement)).cost(bytes, rankwise_test::machine()).time_s();
+  return walk_of_representatives(program, Layout(program.grid, placement)).cost(bytes, rankwise_test::machine()).time_s();
 }
 
 double all_s(const Program& program, const Placement& placement, Index bytes) {

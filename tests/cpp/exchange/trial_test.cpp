@@ -12,7 +12,7 @@ std::vector<std::size_t> run(Trial& trial, const std::function<double(std::size_
   std::vector<std::size_t> order;
   while (!trial.is_over()) {
     if (trial.is_round_over()) {
-      trial.heard(trial.told());
+      trial.compare(trial.measured_s());
       continue;
     }
     const std::size_t variant = trial.now();
@@ -51,7 +51,7 @@ TEST(Trial, MeetingsCostToo) {
   std::size_t rounds = 0;
   while (!trial.is_over()) {
     while (!trial.is_round_over()) trial.took(1.0);
-    trial.heard(trial.told());
+    trial.compare(trial.measured_s());
     trial.met(30.0);
     ++rounds;
   }

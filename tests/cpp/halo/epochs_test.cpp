@@ -27,8 +27,8 @@ struct View {
   const std::vector<std::size_t>* readers;
   [[nodiscard]] std::uint64_t ready(std::size_t i) const { return shared->ready[(*sources)[i]]; }
   [[nodiscard]] std::uint64_t done(std::size_t i) const { return shared->done[(*readers)[i]]; }
-  void tell_ready(std::uint64_t epoch) const { shared->ready[rank] = epoch; }
-  void tell_done(std::uint64_t epoch) const { shared->done[rank] = epoch; }
+  void announce_ready(std::uint64_t epoch) const { shared->ready[rank] = epoch; }
+  void announce_done(std::uint64_t epoch) const { shared->done[rank] = epoch; }
 };
 
 struct Rank {

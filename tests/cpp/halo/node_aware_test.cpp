@@ -27,7 +27,7 @@ NodePattern grid_pattern(const std::vector<Index>& dims, const std::vector<Index
     pattern.node_of_rank.push_back(first.try_emplace(at, rank).first->second);
     std::set<Index> partners;
     for (Index o = 0; o < 27; ++o) {
-      partners.insert(grid.cell_beside(grid.coords(rank), {o / 9 - 1, o / 3 % 3 - 1, o % 3 - 1}, +1));
+      partners.insert(grid.cell_at_offset(grid.coords(rank), {o / 9 - 1, o / 3 % 3 - 1, o % 3 - 1}, +1));
     }
     partners.erase(rank);
     for (const Index partner : partners) pattern.packets.push_back({rank, partner});

@@ -54,10 +54,10 @@ NodeTraffic traffic_of(const Grid& grid, Index of) {
   };
   NodeTraffic traffic;
   const Index own = node_of(of);
-  for (Index o = 0; o < 8; ++o) traffic.members.push_back(grid.cell_beside(grid.coords(own), {o / 4, o / 2 % 2, o % 2}, +1));
+  for (Index o = 0; o < 8; ++o) traffic.members.push_back(grid.cell_at_offset(grid.coords(own), {o / 4, o / 2 % 2, o % 2}, +1));
   for (const Index member : traffic.members) {
     for (Index o = 0; o < 27; ++o) {
-      const Index other = grid.cell_beside(grid.coords(member), {o / 9 - 1, o / 3 % 3 - 1, o % 3 - 1}, +1);
+      const Index other = grid.cell_at_offset(grid.coords(member), {o / 9 - 1, o / 3 % 3 - 1, o % 3 - 1}, +1);
       if (other == member) continue;
       const Index node = node_of(other);
       if (node == own) {

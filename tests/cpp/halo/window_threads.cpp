@@ -28,8 +28,8 @@ struct Memory {
   [[nodiscard]] std::size_t other(std::size_t i) const { return i < rank ? i : i + 1; }
   [[nodiscard]] std::uint64_t ready(std::size_t i) const { return flags[other(i)].ready.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t done(std::size_t i) const { return flags[other(i)].done.load(std::memory_order_acquire); }
-  void tell_ready(std::uint64_t epoch) const { flags[rank].ready.store(epoch, std::memory_order_release); }
-  void tell_done(std::uint64_t epoch) const { flags[rank].done.store(epoch, std::memory_order_release); }
+  void announce_ready(std::uint64_t epoch) const { flags[rank].ready.store(epoch, std::memory_order_release); }
+  void announce_done(std::uint64_t epoch) const { flags[rank].done.store(epoch, std::memory_order_release); }
 };
 
 std::atomic<int> wrong{0};

@@ -101,11 +101,12 @@ TEST(Isoperimetry, Of27PointsIsBelowEverySetThatGrows) {
         std::vector<std::pair<Index, Index>> open;  // what it would add, and the cell
         for (const Index cell : in) {
           for (const Coords& offset : stencil.offsets()) {
-            const Index other = grid.cell_beside(grid.coords(cell), offset, 1);
+            const Index other = grid.cell_at_offset(grid.coords(cell), offset, 1);
             const bool is_known = std::ranges::find(open, other, [](const auto& one) { return one.second; }) != open.end();
             if (other < 0 || in.contains(other) || is_known) continue;
             Index added = 26;
-            for (const Coords& o : stencil.offsets()) added -= in.contains(grid.cell_beside(grid.coords(other), o, 1)) ? 2 : 0;
+            for (const Coords& o : stencil.offsets())
+              added -= in.contains(grid.cell_at_offset(grid.coords(other), o, 1)) ? 2 : 0;
             open.emplace_back(added, other);
           }
         }
@@ -152,7 +153,7 @@ TEST(Isoperimetry, IsBelowEverySet) {
           const Index y = at[1] + offset[1];
           const bool inside = x >= 0 && x < grid.dim(0) && y >= 0 && y < grid.dim(1);
           if (!inside || !in[static_cast<std::size_t>(grid.cell({x, y}))]) plane += weight;
-          const Index to = grid.cell_beside(at, offset, 1);
+          const Index to = grid.cell_at_offset(at, offset, 1);
           if (to < 0 || !in[static_cast<std::size_t>(to)]) torus += weight;
         }
       }

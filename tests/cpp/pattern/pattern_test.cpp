@@ -32,7 +32,7 @@ Matrix nearest(const Grid& grid, const std::vector<Index>& rank_of_cell = {}) {
       Coords offset(static_cast<std::size_t>(grid.ndim()));
       offset[static_cast<std::size_t>(axis)] = 1;
       for (const int sign : {1, -1}) {
-        const Index beside = grid.cell_beside(grid.coords(cell), offset, sign);
+        const Index beside = grid.cell_at_offset(grid.coords(cell), offset, sign);
         if (beside >= 0 && beside != cell) flows[{rank(cell), rank(beside)}] += 10;
       }
     }

@@ -22,8 +22,8 @@ Step step_of(const ExchangeSpec& spec, Index rank, bool faces) {
   for (Index slot = 0; slot < spec.window.slots(); ++slot) {
     const Coords offset = spec.window.offset(slot);
     if (slot == centre || is_face(offset) != faces) continue;
-    const Index from = spec.grid.cell_beside(own, offset, +1);
-    const Index to = spec.grid.cell_beside(own, offset, -1);
+    const Index from = spec.grid.cell_at_offset(own, offset, +1);
+    const Index to = spec.grid.cell_at_offset(own, offset, -1);
     if (from == rank) {  // an image of the own box
       step.ops.push_back({Op::Kind::copy, rank, 0, {{slot, 1}}, {{centre, 1}}, {}});
       continue;

@@ -1,4 +1,4 @@
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,9 @@ Placement on_one_node(Index ranks) { return Placement::blocked(ranks, ranks); }
 class Both {
  public:
   explicit Both(const ExchangeSpec& spec)
-      : placement_(on_one_node(spec.ranks())), all_(spec), few_(walk_of_few(spec, Layout(rank_grid(spec), placement_))) {}
+      : placement_(on_one_node(spec.ranks())),
+        all_(spec),
+        few_(walk_of_representatives(spec, Layout(rank_grid(spec), placement_))) {}
 
   double all_s(Index bytes) const { return all_.cost(bytes, placement_, machine_).time_s(); }
   double few_s(Index bytes) const { return few_.cost(bytes, machine_).time_s(); }
@@ -132,7 +134,7 @@ TEST(Few, OfAShortOpenGridAreOne) {
   // 729 ranks of 728 partners would make half a million messages.
   const ExchangeSpec spec = make_spec("direct", SendMode::isend, {9, 9, 9}, {false, false, false}, {4, 4, 4});
   const Placement placement = Placement::blocked(spec.ranks(), 1);
-  const Walk walk = walk_of_few(spec, Layout(spec.grid, placement));
+  const Walk walk = walk_of_representatives(spec, Layout(spec.grid, placement));
   const Cost cost = walk.cost(100, machine());
   EXPECT_EQ(cost.finish_s.size(), 1U);
   EXPECT_EQ(cost.messages_per_rank, 728);
@@ -143,7 +145,7 @@ TEST_P(FewStandForAll, WithTheirPartnersOnOtherNodesWhereNotAllNodesAreCounted) 
     if (!why_not("shift", GetParam(), Shell::full).empty()) continue;
     const ExchangeSpec spec = make_spec("shift", GetParam(), dims, {true, true, true}, {1, 1, 1});
     const Placement apart = Placement::blocked(spec.ranks(), 1);
-    const double few = walk_of_few(spec, Layout(rank_grid(spec), apart)).cost(1000, machine()).time_s();
+    const double few = walk_of_representatives(spec, Layout(rank_grid(spec), apart)).cost(1000, machine()).time_s();
     EXPECT_NEAR(few, Walk(spec).cost(1000, apart, machine()).time_s(), 1e-12) << dims[0] << "x" << dims[1] << "x" << dims[2];
   }
 }
@@ -156,7 +158,7 @@ TEST_P(FewStandForAll, WhereAllNodesAreAlike) {
     const ExchangeSpec spec = make_spec(algorithm, GetParam(), {12, 8}, {true, true}, {1, 1});
     const Placement rows = Placement::blocked(spec.ranks(), 8);
     const Walk all(spec);
-    const Walk few = walk_of_few(spec, Layout(spec.grid, rows));
+    const Walk few = walk_of_representatives(spec, Layout(spec.grid, rows));
     for (const Index bytes : {8, 20000}) {
       const Cost expected = all.cost(bytes, rows, shared);
       const Cost found = few.cost(bytes, shared);

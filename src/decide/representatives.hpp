@@ -1,4 +1,4 @@
-// A few ranks that stand for all, so that the time of a program can be told without walking thousands of ranks.
+// A few ranks that stand for all, so that the time of a program is known without walking thousands of ranks.
 //
 // In the middle of an axis every rank does the same as its partners, at the same time. So one coordinate, matched with
 // itself, stands for all; blocking shift needs two, for ranks of one parity send first while the others receive; an axis
@@ -43,12 +43,12 @@ struct Program {
                                         SendMode mode = SendMode::isend);
 
 // The walk that answers for a program, to be asked for its time without a placement: of all its ranks where they sit, where
-// that takes some tenths of a millisecond, else of few. Throw std::invalid_argument like Walk.
+// that takes some tenths of a millisecond, else of representatives. Throw std::invalid_argument like Walk.
 [[nodiscard]] Walk walk_of(const ExchangeSpec& spec, const Layout& layout);
 [[nodiscard]] Walk walk_of(const Program& program, const Layout& layout);
-// Of the few, however small.
-[[nodiscard]] Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout);
-[[nodiscard]] Walk walk_of_few(const Program& program, const Layout& layout);
+// Of the representatives, however small.
+[[nodiscard]] Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout);
+[[nodiscard]] Walk walk_of_representatives(const Program& program, const Layout& layout);
 // Of a shift whose messages along each axis have the same number of blocks, as those of a halo.
 [[nodiscard]] Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout);
 

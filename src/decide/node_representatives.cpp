@@ -1,4 +1,4 @@
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 
 #include <algorithm>
 #include <memory>

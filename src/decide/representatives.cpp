@@ -1,4 +1,4 @@
-#include "decide/few.hpp"
+#include "decide/representatives.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -15,7 +15,7 @@ namespace rankwise {
 namespace {
 
 // A grid of at most so many operations is walked whole, and axes without a middle are where they leave at most so many.
-constexpr Index few_operations = 300;
+constexpr Index most_operations_of_small = 300;
 constexpr Index most_operations = 1000;
 // So small a program is walked by all its ranks where they sit: in some tenths of a millisecond.
 constexpr Index most_slots_of_all = 600;
@@ -50,9 +50,9 @@ class AxisClasses {
 };
 
 // Which ranks are walked, and which of them stands for any rank.
-class Few {
+class Representatives {
  public:
-  explicit Few(const Program& program) : grid_(program.grid) {
+  explicit Representatives(const Program& program) : grid_(program.grid) {
     std::vector<Index> counts;
     Coords middle;
     bool has_short = false;
@@ -64,7 +64,7 @@ class Few {
     }
     classes_ = Grid(counts);
     const Index of_one = std::max<Index>(1, program.import(grid_, grid_.cell(middle)).operations());
-    if (grid_.size() <= few_operations / of_one) {
+    if (grid_.size() <= most_operations_of_small / of_one) {
       choose_all(grid_.size());
       return;
     }
@@ -78,7 +78,7 @@ class Few {
   }
 
   // The members of a team.
-  explicit Few(const ExchangeSpec& spec) : grid_(rank_grid(spec)), teams_(spec) {
+  explicit Representatives(const ExchangeSpec& spec) : grid_(rank_grid(spec)), teams_(spec) {
     for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
       if (spec.grid.periodic(axis)) continue;
       // Teams at a border have less to do than others, and in other steps.
@@ -139,7 +139,7 @@ class Few {
   bool too_many_ = false;
 };
 
-// The partners of the few, numbered as they are met.
+// The partners of the representatives, numbered as they are met.
 class Partners {
  public:
   explicit Partners(const Grid& grid) : grid_(grid) {}
@@ -168,38 +168,38 @@ class Partners {
   std::vector<Partner> list_;
 };
 
-// The schedules of the few, each message to the one that stands for its peer.
+// The schedules of the representatives, each message to the one that stands for its peer.
 template <class Make>
-LinkedSchedules linked(const Few& few, Partners& partners, Make&& make) {
+LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&& make) {
   LinkedSchedules part;
-  for (std::size_t number = 0; number < few.ranks().size(); ++number) {
-    const Index rank = few.ranks()[number];
-    const Coords own = few.grid().coords(rank);
+  for (std::size_t number = 0; number < chosen.ranks().size(); ++number) {
+    const Index rank = chosen.ranks()[number];
+    const Coords own = chosen.grid().coords(rank);
     RankSchedule& schedule = part.schedules.emplace_back(make(rank));
     for (Step& step : schedule.steps) {
       for (Op& op : step.ops) {
         const bool moves = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
-        const Coords peer = few.grid().coords(op.peer);
+        const Coords peer = chosen.grid().coords(op.peer);
         part.partners.push_back(moves ? partners.number(static_cast<Index>(number), own, peer) : 0);
-        op.peer = few.stand_in(op.peer, peer);
+        op.peer = chosen.stand_in(op.peer, peer);
       }
     }
   }
   return part;
 }
 
-std::shared_ptr<const Census> census_of(const Few& few, const Partners& partners, const Layout& layout) {
-  return layout.census(few.grid(), partners.list(), few.reach(), few.are_members(), few.label(),
-                       [&few](Index rank, const Coords& coords) { return few.stand_in(rank, coords); });
+std::shared_ptr<const Census> census_of(const Representatives& chosen, const Partners& partners, const Layout& layout) {
+  return layout.census(chosen.grid(), partners.list(), chosen.reach(), chosen.are_members(), chosen.label(),
+                       [&chosen](Index rank, const Coords& coords) { return chosen.stand_in(rank, coords); });
 }
 
-Walk walk_linked(const Program& program, const Few& few, const Layout& layout) {
-  Partners partners(few.grid());
+Walk walk_linked(const Program& program, const Representatives& chosen, const Layout& layout) {
+  Partners partners(chosen.grid());
   std::vector<LinkedSchedules> parts;
   for (const auto* make : {&program.import, &program.reduce}) {
-    if (*make) parts.push_back(linked(few, partners, [&](Index rank) { return (*make)(program.grid, rank); }));
+    if (*make) parts.push_back(linked(chosen, partners, [&](Index rank) { return (*make)(program.grid, rank); }));
   }
-  const auto census = census_of(few, partners, layout);
+  const auto census = census_of(chosen, partners, layout);
   for (LinkedSchedules& part : parts) part.census = census;
   return Walk(program.mode, std::move(parts));
 }
@@ -250,18 +250,18 @@ void make_part(LinkedSchedules& line, Index blocks) {
 }
 
 // What was counted along one axis of a grid, for partners on a line.
-std::shared_ptr<const Census> census_of_line(const Few& few, const Partners& partners, const Grid& grid, int axis,
-                                             const Layout& layout) {
+std::shared_ptr<const Census> census_of_line(const Representatives& chosen, const Partners& partners, const Grid& grid,
+                                             int axis, const Layout& layout) {
   std::vector<Partner> on_grid;
   for (const Partner& partner : partners.list()) {
     Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
     offset[static_cast<std::size_t>(axis)] = partner.offset[0];
     on_grid.push_back({partner.kind, std::move(offset)});
   }
-  std::vector<Index> label = few.label();
+  std::vector<Index> label = chosen.label();
   label.push_back(axis);
-  return layout.census(grid, on_grid, few.reach(), few.are_members(), label,
-                       [&](Index, const Coords& coords) { return few.stand_in(coords[static_cast<std::size_t>(axis)]); });
+  return layout.census(grid, on_grid, chosen.reach(), chosen.are_members(), label,
+                       [&](Index, const Coords& coords) { return chosen.stand_in(coords[static_cast<std::size_t>(axis)]); });
 }
 
 // How far the messages of a program go on an open axis; on a ring as far as it is long.
@@ -277,9 +277,9 @@ std::vector<Reach> reach_of(const Program& program) {
 
 // A program on a ring in place of one whose borders are open: its messages go no further than that one's.
 Walk walk_on_ring(const Program& ring, const Program& open, const Layout& layout) {
-  Few few(ring);
-  few.set_reach(reach_of(open));
-  return walk_linked(ring, few, layout);
+  Representatives chosen(ring);
+  chosen.set_reach(reach_of(open));
+  return walk_linked(ring, chosen, layout);
 }
 
 // The same exchange with its short open axes closed to rings on which every rank has as many partners as the one in the
@@ -311,8 +311,8 @@ RankSchedule one_step(const Grid& grid, Index rank, const std::vector<Coords>& o
   std::vector<Op> sends;
   const auto blocks = [&weights](std::size_t i) { return std::vector<SlotRange>{{0, weights.empty() ? 1 : weights[i]}}; };
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const Index from = grid.cell_beside(own, offsets[i], -1);
-    const Index to = grid.cell_beside(own, offsets[i], +1);
+    const Index from = grid.cell_at_offset(own, offsets[i], -1);
+    const Index to = grid.cell_at_offset(own, offsets[i], +1);
     if (from >= 0 && from != rank) step.ops.push_back({Op::Kind::recv, from, static_cast<int>(i), blocks(i), {}, {}});
     if (to >= 0 && to != rank) sends.push_back({Op::Kind::send, to, static_cast<int>(i), blocks(i), {}, {}});
   }
@@ -380,18 +380,18 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
     const ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
                             Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
-    const Few few(program_of(line));
-    Partners partners(few.grid());
+    const Representatives chosen(program_of(line));
+    Partners partners(chosen.grid());
     for (std::size_t direction = 0; direction < directions.size(); ++direction) {
       const auto make = direction == 0 ? make_schedule : make_reduce;
-      directions[direction].push_back(linked(few, partners, [&](Index rank) { return make(line, rank); }));
+      directions[direction].push_back(linked(chosen, partners, [&](Index rank) { return make(line, rank); }));
     }
-    const auto census = census_of_line(few, partners, spec.grid, axis, layout);
+    const auto census = census_of_line(chosen, partners, spec.grid, axis, layout);
     for (auto& direction : directions) {
       direction.back().census = census;
       make_part(direction.back(), blocks[static_cast<std::size_t>(axis)]);
     }
-    ranks = std::max(ranks, few.ranks().size());
+    ranks = std::max(ranks, chosen.ranks().size());
   }
   std::vector<LinkedSchedules> parts = std::move(directions.front());
   if (directions.size() > 1) std::move(directions.back().rbegin(), directions.back().rend(), std::back_inserter(parts));
@@ -399,17 +399,17 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
   return Walk(spec.mode, std::move(parts));
 }
 
-Walk walk_of_few(const ExchangeSpec& spec, const Layout& layout) {
+Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout) {
   const ExchangeAlgorithm& algorithm = exchange_algorithm(spec.algorithm);
   if (algorithm.needs_nodes) return walk_of_nodes(spec, layout.placement());
   if (algorithm.has_teams) {
-    const Few few(spec);
-    if (few.are_too_many()) return walk_of_few(closed(spec), layout);
-    return walk_linked(program_of(spec), few, layout);
+    const Representatives chosen(spec);
+    if (chosen.are_too_many()) return walk_of_representatives(closed(spec), layout);
+    return walk_linked(program_of(spec), chosen, layout);
   }
   const Program program = program_of(spec);
-  const Few few(program);
-  if (!few.are_too_many()) return walk_linked(program, few, layout);
+  const Representatives chosen(program);
+  if (!chosen.are_too_many()) return walk_linked(program, chosen, layout);
   if (!algorithm.by_axis) {
     const ExchangeSpec ring = closed(spec);
     return walk_on_ring(program_of(ring), program, layout);
@@ -426,14 +426,14 @@ Walk walk_of(const ExchangeSpec& spec, const Layout& layout) {
   const bool small =
       spec.window.slots() <= most_slots_of_all / ranks ||
       (ranks <= most_operations_of_all && make_schedule(spec, ranks / 2).operations() <= most_operations_of_all / ranks);
-  return small ? Walk(spec).at(layout.placement()) : walk_of_few(spec, layout);
+  return small ? Walk(spec).at(layout.placement()) : walk_of_representatives(spec, layout);
 }
 
 Walk walk_of(const Program& program, const Layout& layout) {
   const Index ranks = program.grid.size();
   const bool small =
       ranks <= most_operations_of_all && program.import(program.grid, ranks / 2).operations() <= most_operations_of_all / ranks;
-  if (!small) return walk_of_few(program, layout);
+  if (!small) return walk_of_representatives(program, layout);
   std::vector<LinkedSchedules> parts;
   for (const auto* make : {&program.import, &program.reduce}) {
     if (!*make) continue;
@@ -443,9 +443,9 @@ Walk walk_of(const Program& program, const Layout& layout) {
   return Walk(program.mode, std::move(parts)).at(layout.placement());
 }
 
-Walk walk_of_few(const Program& program, const Layout& layout) {
-  const Few few(program);
-  if (!few.are_too_many()) return walk_linked(program, few, layout);
+Walk walk_of_representatives(const Program& program, const Layout& layout) {
+  const Representatives chosen(program);
+  if (!chosen.are_too_many()) return walk_linked(program, chosen, layout);
   // Short open axes closed to rings: the rank in the middle has all partners that exist for any rank.
   Program ring = program;
   std::vector<bool> periodic;
