@@ -27,15 +27,6 @@ Box box_of(const rankwise_fft_box& given) {
   return box;
 }
 
-std::string text_of(const Box& box) {
-  std::string text;
-  for (const Share& share : box) {
-    const std::string end = std::to_string(share.first + share.count - 1);
-    text += (text.empty() ? "" : " x ") + (share.count > 0 ? std::to_string(share.first) + ".." + end : std::string("none"));
-  }
-  return text;
-}
-
 std::string text_of(const std::array<Index, 2>& grid) { return std::to_string(grid[0]) + "x" + std::to_string(grid[1]); }
 
 }  // namespace

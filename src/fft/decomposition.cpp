@@ -34,6 +34,15 @@ void check(const Decomposition& decomposition, bool may_idle) {
   }
 }
 
+std::string text_of(const Box& box) {
+  std::string text;
+  for (const Share& share : box) {
+    const std::string end = std::to_string(share.first + share.count - 1);
+    text += (text.empty() ? "" : " x ") + (share.count > 0 ? std::to_string(share.first) + ".." + end : std::string("none"));
+  }
+  return text;
+}
+
 Order parse_order(const std::string& name) {
   if (name == "natural") return Order::natural;
   if (name == "transposed") return Order::transposed;
@@ -68,14 +77,6 @@ Box common(const Box& a, const Box& b) {
 
 std::size_t bytes_of(const Box& box, std::size_t element_bytes) {
   return static_cast<std::size_t>(volume(box)) * element_bytes;
-}
-
-std::string text_of(const Box& box) {
-  std::string text;
-  for (const Share& share : box) {
-    text += (text.empty() ? "" : " x ") + std::to_string(share.first) + ".." + std::to_string(share.first + share.count - 1);
-  }
-  return text;
 }
 
 }  // namespace

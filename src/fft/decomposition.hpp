@@ -33,6 +33,7 @@ struct Share {
 }
 
 using Box = std::array<Share, 3>;
+[[nodiscard]] std::string text_of(const Box& box);
 [[nodiscard]] inline Index volume(const Box& box) { return box[0].count * box[1].count * box[2].count; }
 
 struct Decomposition {

@@ -1,7 +1,6 @@
 #include "fft/timed.hpp"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -176,11 +175,6 @@ class Lost {
   }
 
  private:
-  static double processor_s() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-  }
   static long stops() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);

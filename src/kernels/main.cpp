@@ -13,7 +13,7 @@
 
 #include "exchange/neighborhood.hpp"
 #include "kernels/interface.hpp"
-#include "measure/clock.hpp"
+#include "measure/sampling.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {

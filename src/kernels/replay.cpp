@@ -1,7 +1,6 @@
 // The step of an observed program, carried out again, and the gathering of rows of memory by itself.
 
 #include <mpi.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -41,13 +40,6 @@ BoxCopy rows_into_message(std::size_t bytes, std::size_t row_bytes) {
   from[0] = static_cast<Bytes>(row_bytes + row_gap_bytes);
   into[0] = static_cast<Bytes>(row_bytes);
   return BoxCopy::of_box(1, extent, row_bytes, from, into);
-}
-
-// Of this process: other programs on the same processor do not count.
-double processor_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // Half of there and back, the median of some batches of at least `batch_s`.
@@ -194,19 +186,6 @@ ReplayedStep read_step(const std::string& path) {
   return step;
 }
 
-// The computing of a program, without holding the processor; in a simulation it costs simulated time.
-void compute(double seconds) {
-  if (seconds <= 0) return;
-  timespec left{};
-  left.tv_sec = static_cast<time_t>(seconds);
-  left.tv_nsec = static_cast<long>((seconds - static_cast<double>(left.tv_sec)) * 1e9);
-  nanosleep(&left, nullptr);
-}
-
-void require_mpi(int code) {
-  if (code != MPI_SUCCESS) throw MpiError(code);
-}
-
 }  // namespace
 
 void run_replay(Arguments& arguments) {
@@ -252,25 +231,25 @@ void run_replay(Arguments& arguments) {
     for (std::size_t i = 0; i < step.phases.size(); ++i) {
       const ReplayedPhase& phase = step.phases[i];
       const int tag = static_cast<int>(i % 32768);
-      compute(phase.compute_s);
+      if (phase.compute_s > 0) sleep_s(phase.compute_s);  // in a simulation it costs simulated time
       requests.clear();
       for (const ReplayedMessage& message : phase.receives) {
         requests.emplace_back();
-        require_mpi(MPI_Irecv(in.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
-                              MPI_COMM_WORLD, &requests.back()));
+        mpi(MPI_Irecv(in.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag, MPI_COMM_WORLD,
+                      &requests.back()));
       }
       for (const ReplayedMessage& message : phase.sends) {
         gather(message);
         if (mode == "ssend") {
-          require_mpi(MPI_Ssend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
-                                MPI_COMM_WORLD));
+          mpi(MPI_Ssend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+                        MPI_COMM_WORLD));
           continue;
         }
         requests.emplace_back();
-        require_mpi(MPI_Isend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
-                              MPI_COMM_WORLD, &requests.back()));
+        mpi(MPI_Isend(out.data() + message.offset, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag, MPI_COMM_WORLD,
+                      &requests.back()));
       }
-      require_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+      mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
       for (const ReplayedMessage& message : phase.receives) put_back(message, in_rows, in);
     }
   };

@@ -1,7 +1,6 @@
 
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -189,9 +188,7 @@ Work work_so_far() {
     if (!std::binary_search(allowed.begin(), allowed.end(), cpu)) continue;
     work.busy_s += tick_s * static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6] + ticks[7]);
   }
-  timespec own{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-  work.own_s = static_cast<double>(own.tv_sec) + 1e-9 * static_cast<double>(own.tv_nsec);
+  work.own_s = processor_s();
   return work;
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "measure/clock.hpp"
 #include "measure/sampling.hpp"
 #include "mpi/mpi.hpp"
 

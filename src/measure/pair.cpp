@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "measure/clock.hpp"
 #include "measure/sampling.hpp"
 #include "mpi/mpi.hpp"
 

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "measure/clock.hpp"
 #include "measure/pair.hpp"
 #include "measure/sampling.hpp"
 

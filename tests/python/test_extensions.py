@@ -94,7 +94,7 @@ def test_an_exchange(tmp_path: Path) -> None:
 
 def test_a_mapping(tmp_path: Path) -> None:
     _add("mapping", tmp_path, "src/mapping", "src/grid")
-    sources = ["grid/grid.cpp", "grid/stencil.cpp", "mapping/mapping.cpp", "mapping/algorithms.cpp", "mapping/snake.cpp"]
+    sources = ["grid/grid.cpp", "mapping/mapping.cpp", "mapping/algorithms.cpp", "mapping/snake.cpp"]
     assert _built(tmp_path, MAPPING, *sources).split() == [str(cell) for cell in (0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11)]
 
 

@@ -10,15 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwise.distributions import t_quantile
 from rankwise.records import Record, key, record, told
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LOOKS = (10, 16, 24, 40)  # pairs
 ALPHA = 0.0182  # of each look
@@ -119,34 +115,6 @@ def judge(differences: Sequence[float], budget: int = LOOKS[-1]) -> Judgement:
     done = may_end and (clear or narrow or n >= budget)
     bounds = (math.exp(low) if math.isfinite(low) else 0.0, math.exp(high) if math.isfinite(high) else math.inf)
     return Judgement(n, math.exp(shift), *bounds, scatter_of(differences), verdict, done, more)
-
-
-def simulated_pairs(rng: np.random.Generator, trials: int, gain: float, loaded: bool) -> NDArray[np.float64]:
-    """Return log(tA/tB) of trials x 40 simulated pairs in which the second placement is ``1 + gain`` times as fast.
-
-    Quiet: 2 % scatter from launch to launch. Loaded: the machine drifts by 25 %, correlated over some ten runs, with 8 %
-    scatter and, in 15 % of runs, exponential delays of 40 %.
-    """
-    runs = 2 * LOOKS[-1]
-    logs = rng.normal(0.0, 0.08 if loaded else 0.02, (trials, runs))
-    if loaded:
-        keep = math.exp(-1 / 10)
-        drift = rng.normal(0.0, 0.25, trials)
-        for run in range(runs):
-            logs[:, run] += drift
-            drift = keep * drift + math.sqrt(1 - keep**2) * rng.normal(0.0, 0.25, trials)
-        logs += np.where(rng.random((trials, runs)) < 0.15, np.log1p(rng.exponential(0.4, (trials, runs))), 0.0)
-    sign = np.where(rng.random((trials, LOOKS[-1])) < 0.5, 1.0, -1.0)  # which of a pair ran first
-    return np.asarray(sign * (logs[:, ::2] - logs[:, 1::2]) + math.log1p(gain))
-
-
-def end_of(differences: Sequence[float]) -> Judgement:
-    """Return the judgement at which a trial of up to 40 pairs stops."""
-    for look in LOOKS:
-        judgement = judge(differences[:look])
-        if judgement.done:
-            break
-    return judgement
 
 
 def _finite(value: float) -> float | None:

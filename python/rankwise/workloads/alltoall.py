@@ -32,10 +32,6 @@ class AlltoallCase(Case):
         return self.number
 
     @property
-    def block_bytes(self) -> int:
-        return self.message_bytes
-
-    @property
     def way(self) -> str:
         return self.method
 

@@ -165,8 +165,8 @@ class Case(Record, ABC):
 
     @property
     def block_bytes(self) -> int | None:
-        """The size of one message, for a ping-pong to compare with."""
-        return None
+        """The size of one message, for a ping-pong to compare with: the key ``message_bytes`` where the case has it."""
+        return getattr(self, "message_bytes", None)
 
     def keys(self) -> dict[str, Any]:
         """Return what names the case in JSON."""

@@ -77,10 +77,6 @@ class CollectiveCase(Case):
         return self.number
 
     @property
-    def block_bytes(self) -> int:
-        return self.message_bytes
-
-    @property
     def way(self) -> str:
         return self.schedule.label
 

@@ -81,10 +81,6 @@ class ExchangeCase(Case):
         return math.prod(self.grid) * (self.replication if self.team_boxes == "replicated" else 1)
 
     @property
-    def block_bytes(self) -> int:
-        return self.message_bytes
-
-    @property
     def question(self) -> Hashable:
         return self.grid, self.periodic, self.cutoff, self.shell, self.message_bytes
 

@@ -73,10 +73,6 @@ class StencilCase(Case):
         return self.node_of_cell
 
     @property
-    def block_bytes(self) -> int:
-        return self.message_bytes
-
-    @property
     def way(self) -> str:
         return self.mapping
 

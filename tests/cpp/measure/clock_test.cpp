@@ -1,4 +1,4 @@
-#include "measure/clock.hpp"
+#include "measure/sampling.hpp"
 
 #include <gtest/gtest.h>
 

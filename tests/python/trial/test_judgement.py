@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import math
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,12 +18,10 @@ from rankwise.trial.judgement import (
     SLOWER,
     UNCLEAR,
     could_find,
-    end_of,
     judge,
     least_pairs,
     outside,
     shift_interval,
-    simulated_pairs,
 )  # fmt: skip
 from rankwise.trial.session import power_words
 
@@ -40,15 +41,24 @@ def test_an_interval_holds_the_shift_as_often_as_it_says() -> None:
     assert shift_interval([0.1] * 4) == (0.1, -math.inf, math.inf)
 
 
+@pytest.fixture(scope="module")
+def trials() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("trials", Path(__file__).parents[3] / "benchmarks" / "trials.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.mark.parametrize("loaded", [False, True])
-def test_equal_placements_are_told_apart_in_five_of_a_hundred_at_most(loaded: bool) -> None:
-    ends = [end_of(pairs) for pairs in simulated_pairs(np.random.default_rng(20), 200, 0.0, loaded)]
+def test_equal_placements_are_told_apart_in_five_of_a_hundred_at_most(trials: ModuleType, loaded: bool) -> None:
+    ends = [trials.end_of(pairs) for pairs in trials.simulated_pairs(np.random.default_rng(20), 200, 0.0, loaded)]
     assert np.mean([end.verdict in (FASTER, SLOWER) for end in ends]) <= 0.05
     assert np.mean([end.low <= 1 <= end.high for end in ends]) >= 0.95
 
 
-def test_a_fifth_is_found_on_a_busy_machine() -> None:
-    ends = [end_of(pairs) for pairs in simulated_pairs(np.random.default_rng(21), 200, 0.2, loaded=True)]
+def test_a_fifth_is_found_on_a_busy_machine(trials: ModuleType) -> None:
+    ends = [trials.end_of(pairs) for pairs in trials.simulated_pairs(np.random.default_rng(21), 200, 0.2, loaded=True)]
     assert np.mean([end.verdict == FASTER for end in ends]) >= 0.95
 
 
