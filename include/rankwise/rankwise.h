@@ -70,7 +70,7 @@ typedef enum rankwise_result {
 /* A short English name of a result; never NULL. Not collective. */
 RANKWISE_API const char* rankwise_result_string(rankwise_result result);
 
-/* One line on the last error of the calling thread: what is wrong and the mend. Empty when there was none; valid until
+/* One line on the last error of the calling thread: what is wrong and the fix. Empty when there was none; valid until
  * the thread's next call of rankwise. Where the ranks agreed on an error, it names the rank that found it. */
 RANKWISE_API const char* rankwise_last_error(void);
 

@@ -65,8 +65,8 @@ struct Candidates {
 // limits how many may be tried. Throws Failure.
 [[nodiscard]] Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_shared, int exchanges);
 // "; to be tried in the first exchanges: direct, persistent".
-[[nodiscard]] std::string words_before(const std::vector<int>& algorithms);
+[[nodiscard]] std::string trial_text(const std::vector<int>& algorithms);
 // "; tried in 40 exchanges, which cost 12 us; medians ...".
-[[nodiscard]] std::string words_after(const std::vector<int>& algorithms, const Trial& trial);
+[[nodiscard]] std::string result_text(const std::vector<int>& algorithms, const Trial& trial);
 
 }  // namespace rankwise::api

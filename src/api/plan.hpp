@@ -19,7 +19,7 @@
 
 namespace rankwise::api {
 
-// One direction of a plan: a schedule whose executor is bound anew only when the buffers or sizes have changed.
+// One direction of a plan: a schedule whose executor is bound again only when the buffers or sizes have changed.
 
 class BoundSchedule {
  public:

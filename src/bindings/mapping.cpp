@@ -18,9 +18,9 @@
 
 #include "bindings.hpp"
 #include "grid/grid.hpp"
-#include "mapping/isoperimetry.hpp"
 #include "mapping/graph.hpp"
 #include "mapping/graph_search.hpp"
+#include "mapping/isoperimetry.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/search.hpp"
 #include "pattern/describe.hpp"

@@ -32,7 +32,7 @@ class ImportContent {
                 const std::vector<std::size_t>& bytes_per_slot);
 
   [[nodiscard]] const std::vector<SlotBuffer>& slots() const { return storage_.slots(); }
-  // Clears what was received and writes the own block anew.
+  // Clears what was received and writes the own block again.
   void prepare(std::uint64_t repetition);
   // What is wrong with the first slot that does not hold its origin's bytes; empty when all do.
   [[nodiscard]] std::string mismatch(std::uint64_t repetition) const;

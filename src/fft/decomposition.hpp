@@ -63,7 +63,7 @@ enum class Order { natural, transposed };
 [[nodiscard]] Order parse_order(const std::string& name);  // throws std::invalid_argument
 [[nodiscard]] std::string to_string(Order order);
 
-// Throws std::invalid_argument, with the reason and the mend, when an axis has no points or more than 2^20, or some
+// Throws std::invalid_argument, with the reason and the fix, when an axis has no points or more than 2^20, or some
 // rank would have no pencil (unless ranks may be idle: the first one never is).
 void check(const Decomposition& decomposition, bool may_idle = false);
 

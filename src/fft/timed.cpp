@@ -245,7 +245,7 @@ TimedFft time_fft3d(MPI_Comm comm, const FftSpec& spec, Direction direction, con
   };
   check_both_ways();
 
-  // The array is filled anew each time: a transform that is repeated on its own result overflows.
+  // The array is filled again each time: a transform that is repeated on its own result overflows.
   double lost_s = 0.0;
   const auto repeat = [&] {
     fill_field(d, rank, fft.data());

@@ -1,4 +1,4 @@
-// Exchanges, alone or by turns in one launch, and how the kernels are told of them.
+// Exchanges, alone or by turns in one launch, and how the kernels read them.
 
 #include <mpi.h>
 
@@ -63,9 +63,9 @@ ExchangeCase parse_case(const std::string& text, const GridShape& shape) {
 // A short ping-pong between ranks 0 and 1 while the others wait: how fast the machine is at this minute. Its samples
 // (round trips, rank 0 only) stand beside those of the exchange, so that a drift of the machine can be told from an error
 // of the prediction.
-class SpeedWitness {
+class ReferencePingPong {
  public:
-  SpeedWitness() {
+  ReferencePingPong() {
     const int rank = rank_of(MPI_COMM_WORLD);
     const int size = size_of(MPI_COMM_WORLD);
     if (size < 2 || rank > 1) return;
@@ -79,11 +79,11 @@ class SpeedWitness {
     MPI_Group_free(&first);
     MPI_Group_free(&all);
   }
-  ~SpeedWitness() {
+  ~ReferencePingPong() {
     if (pair_ != MPI_COMM_NULL) MPI_Comm_free(&pair_);
   }
-  SpeedWitness(const SpeedWitness&) = delete;
-  SpeedWitness& operator=(const SpeedWitness&) = delete;
+  ReferencePingPong(const ReferencePingPong&) = delete;
+  ReferencePingPong& operator=(const ReferencePingPong&) = delete;
 
   void measure(std::size_t size_bytes, std::vector<double>& time_s) const {
     if (pair_ != MPI_COMM_NULL) {
@@ -116,12 +116,12 @@ void run_exchange(Arguments& arguments) {
   const ClockOffset clock = synchronise(MPI_COMM_WORLD);
   const double error_s = most_of(MPI_COMM_WORLD, clock.offset_s == 0.0 ? 0.0 : clock.error_s);
 
-  const SpeedWitness witness;
+  const ReferencePingPong reference;
   for (const auto& [spec, cutoff, block_bytes] : cases) {
-    std::vector<double> witness_s;
-    witness.measure(block_bytes, witness_s);
+    std::vector<double> pingpong_s;
+    reference.measure(block_bytes, pingpong_s);
     const TimedExchange timed = run_timed(MPI_COMM_WORLD, spec, block_bytes, clock, repetitions);
-    witness.measure(block_bytes, witness_s);
+    reference.measure(block_bytes, pingpong_s);
     if (!timed.mismatch.empty()) std::fprintf(stderr, "rankwise-kernels: %s\n", timed.mismatch.c_str());
     if (rank != 0) continue;
     JsonLine("samples")
@@ -139,7 +139,7 @@ void run_exchange(Arguments& arguments) {
         .add("clock_error_s", error_s)
         .add("late", static_cast<long long>(timed.late))
         .add("verified", timed.verified)
-        .add("pingpong_time_s", witness_s)
+        .add("pingpong_time_s", pingpong_s)
         .add("time_s", timed.time_s)
         .print();
   }

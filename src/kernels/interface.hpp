@@ -144,7 +144,7 @@ struct Work {
 [[nodiscard]] Work work_so_far();
 
 // What the measuring kernels share: a list of cells, measured in the order in which they are named, each with the
-// witnesses beside it.
+// observations of the machine meanwhile.
 
 struct Cell {
   std::string operation;

@@ -352,7 +352,7 @@ std::vector<NodeId> inside(const GraphMap& map, const Window& window) {
 struct Round {
   std::size_t window_nodes;  // at most; 0: the whole map
   bool continued;            // anneals what is there
-  bool anew;                 // divides anew and anneals
+  bool from_scratch;         // divides again and anneals
   Heat heat;
   Index sweeps;
 };
@@ -379,8 +379,8 @@ constexpr Index least_slow_sweeps = 300;
 constexpr Index sweeps_of_a_probe = 4;
 
 Index steps_of(const Round& round, Index sweep) {
-  const Index times = round.anew ? halvings(static_cast<Index>(round.window_nodes)) : 0;
-  return sweep * (round.sweeps * (Index{round.continued} + Index{round.anew}) + 20 * times + 2);
+  const Index times = round.from_scratch ? halvings(static_cast<Index>(round.window_nodes)) : 0;
+  return sweep * (round.sweeps * (Index{round.continued} + Index{round.from_scratch}) + 20 * times + 2);
 }
 
 // The best map of a window by a round: where its vertices are to go, by its own numbers; empty: where they are.
@@ -396,7 +396,7 @@ std::vector<NodeId> searched(const GraphMap& map, const Window& window, const Ro
     if (trial.cost() <= (best ? best->cost() : start.cost())) best = std::move(trial);
   };
   if (round.continued) attempt(start);
-  if (round.anew && !effort.over()) {
+  if (round.from_scratch && !effort.over()) {
     attempt({window.graph, window.tree, multisect(window.graph, window.tree, {.seed = random.bits()})});
   }
   return best ? best->nodes() : std::vector<NodeId>();

@@ -59,7 +59,6 @@ class CosetStrips {
     const auto cells = static_cast<std::size_t>(grid.size());
     place_.resize(cells * rank_);
     std::map<Coords, std::size_t> known;
-    std::vector<std::size_t> coset_of_cell(cells);
     Coords at(static_cast<std::size_t>(grid.ndim()), 0);
     Coords place(rank_);
     for (std::size_t cell = 0; cell < cells; ++cell) {

@@ -11,9 +11,9 @@
 #include <stdexcept>
 
 #include "mapping/algorithms.hpp"
-#include "mapping/isoperimetry.hpp"
 #include "mapping/graph.hpp"
 #include "mapping/graph_search.hpp"
+#include "mapping/isoperimetry.hpp"
 #include "mapping/lattice.hpp"
 #include "mapping/mapping.hpp"
 #include "mapping/search.hpp"

@@ -507,9 +507,8 @@ std::vector<NodeId> divided(const Grid& grid, const Stencil& stencil, std::span<
 
 }  // namespace
 
-Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index count_of_parts,
-             const MappingOptions& options) {
-  if (ways < 1) invalid("a level has " + std::to_string(ways) + " parts: give at least 1");
+Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index parts_of_each, const MappingOptions& options) {
+  if (parts_of_each < 1) invalid("a level has " + std::to_string(parts_of_each) + " parts: give at least 1");
   if (stencil.ndim() != grid.ndim()) invalid("the stencil is for another number of axes than the grid");
   if (static_cast<Index>(level.part_of_cell.size()) != grid.size()) {
     invalid("the map has " + std::to_string(level.part_of_cell.size()) + " entries but the grid has " +
@@ -521,7 +520,7 @@ Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index
   Index count = 0;
   for (std::size_t part = 0; part < parts; ++part) {
     first[part + 1] = first[part] + static_cast<std::size_t>(level.sizes[part]);
-    count += std::min(ways, level.sizes[part]);
+    count += std::min(parts_of_each, level.sizes[part]);
   }
   if (count > std::numeric_limits<NodeId>::max()) invalid("the levels have 2^31 parts or more: give fewer");
   std::vector<Index> cells(level.part_of_cell.size());
@@ -535,7 +534,7 @@ Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index
   result.sizes.reserve(static_cast<std::size_t>(count));
   for (std::size_t part = 0; part < parts; ++part) {
     const Index size = level.sizes[part];
-    const Index inner = std::min(ways, size);
+    const Index inner = std::min(parts_of_each, size);
     std::vector<Index> sizes;
     for (Index i = 0; i < inner; ++i) sizes.push_back(size / inner + (i < size % inner ? 1 : 0));
     MappingOptions share = options;

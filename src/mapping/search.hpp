@@ -79,11 +79,11 @@ struct Level {
   std::vector<Index> sizes;  // cells of each part
 };
 
-// Divides each part into ways parts whose sizes differ by at most one, the larger ones first (a part of fewer cells
-// than ways into single cells), so that little is sent between them: a search in each part alone, with the effort of
+// Divides each part into parts_of_each parts whose sizes differ by at most one, the larger ones first (a part of fewer cells
+// than that into single cells), so that little is sent between them: a search in each part alone, with the effort of
 // options shared out by size. Without steps the cells of a part are taken in ascending order, as a launcher that knows
 // nothing of the grid would. A part too large to be searched is divided like that, too.
-// Throws std::invalid_argument where ways is below 1, the level does not fit the grid, or 2^31 parts or more result.
-Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index count_of_parts, const MappingOptions& options);
+// Throws std::invalid_argument where parts_of_each is below 1, the level does not fit the grid, or 2^31 parts or more result.
+Level divide(const Grid& grid, const Stencil& stencil, const Level& level, Index parts_of_each, const MappingOptions& options);
 
 }  // namespace rankwise

@@ -24,7 +24,7 @@ struct Timer {
 [[nodiscard]] Timer measure_timer();
 
 // This rank's clock against that of rank 0: global time = clock - offset_s, within error_s. It holds for the moment: two
-// hosts' clocks drift apart by microseconds a second, so synchronise anew for what lasts longer, and compare.
+// hosts' clocks drift apart by microseconds a second, so synchronise again for what lasts longer, and compare.
 struct ClockOffset {
   double offset_s = 0.0;
   double error_s = 0.0;

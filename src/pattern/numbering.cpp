@@ -48,7 +48,7 @@ std::pair<std::vector<Flow>, Index> sample(std::span<const Flow> flows, Index ra
   return {std::move(result), wanted};
 }
 
-// A sample's flows with their ranks numbered anew, in the order in which they occur.
+// A sample's flows with their ranks numbered again, in the order in which they occur.
 std::vector<std::uint32_t> renumber(std::vector<Flow>& flows) {
   std::vector<std::uint32_t> ranks;
   for (const Flow& flow : flows) {

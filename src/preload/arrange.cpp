@@ -146,7 +146,7 @@ Known known_of(MPI_Comm comm, std::uint64_t key, const Cart& cart) {
   return known;
 }
 
-// Collective over those that have a cell; a rank that can keep no more just asks anew next time, as then do all.
+// Collective over those that have a cell; a rank that can keep no more just asks again next time, as then do all.
 void keep(MPI_Comm comm, Known known, const Cart& cart) {
   if (cart.comm != MPI_COMM_NULL && MPI_Comm_dup(cart.comm, &known.order) != MPI_SUCCESS) return;
   if (MPI_Comm_group(comm, &known.group) != MPI_SUCCESS) return;

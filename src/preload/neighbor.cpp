@@ -9,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "preload/neighbor_exchange.hpp"
 #include "preload/arrange.hpp"
+#include "preload/neighbor_exchange.hpp"
 
 namespace rankwise::preload {
 

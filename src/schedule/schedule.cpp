@@ -234,7 +234,7 @@ RankSchedule reversed(const RankSchedule& schedule, SendMode mode) {
     }
     for (std::size_t i = 0; i < step->ops.size(); ++i) {
       for (const std::size_t before : step->ops[i].after) {
-        // The order of blocking sends among themselves is made anew.
+        // The order of blocking sends among themselves is made again.
         const bool chained = step->ops[i].kind == Op::Kind::send && step->ops[before].kind == Op::Kind::send;
         if (!chained) turned.ops[before].after.push_back(i);
       }

@@ -27,7 +27,7 @@ from rankwise.machine.profile import LACKING, OTHER_NODE, Profile, open_profile
 from rankwise.workloads.exchange import balanced_grid
 
 TOPOLOGIES = ("crossbar", "fat-tree", "torus", "dragonfly")
-_MEND = "choose one of crossbar, fat-tree:16x4:2 (nodes a leaf x leaves : taper), torus:4x4x4 or dragonfly:4x4x4"
+_FIX = "choose one of crossbar, fat-tree:16x4:2 (nodes a leaf x leaves : taper), torus:4x4x4 or dragonfly:4x4x4"
 _MOST_NODES = 100_000
 
 
@@ -77,7 +77,7 @@ def parse_network(text: str, nodes: int | None, needed: int) -> Network:
     """
     match = re.fullmatch(r"([a-z-]+)(?::(\d{1,9}(?:x\d{1,9})*))?(?::(\d{1,9}))?", text.strip().lower())
     if match is None or match[1] not in TOPOLOGIES:
-        raise InputError(f"--topology '{text}' is none that is known: {_MEND}")
+        raise InputError(f"--topology '{text}' is none that is known: {_FIX}")
     name, taper = match[1], int(match[3] or 1)
     wanted = nodes if nodes is not None else needed
     if match[2] is None:
@@ -114,11 +114,11 @@ def _default_sizes(name: str, nodes: int) -> tuple[int, ...]:
 def _check(network: Network, text: str) -> None:
     axes = {"crossbar": (1,), "fat-tree": (2,), "torus": (1, 2, 3, 4, 5, 6), "dragonfly": (3,)}[network.topology]
     if len(network.sizes) not in axes or min(network.sizes) < 1:
-        raise InputError(f"--topology '{text}' does not have the sizes of a {network.topology}: {_MEND}")
+        raise InputError(f"--topology '{text}' does not have the sizes of a {network.topology}: {_FIX}")
     if network.nodes > _MOST_NODES:
         raise InputError(f"--topology {text} has {network.nodes} nodes: stay below {_MOST_NODES}")
     if network.taper < 1 or (network.topology != "fat-tree" and network.taper != 1):
-        raise InputError(f"--topology '{text}': only a fat tree is tapered, by 1 or more: {_MEND}")
+        raise InputError(f"--topology '{text}': only a fat tree is tapered, by 1 or more: {_FIX}")
     if network.sizes[0] % network.taper:
         raise InputError(
             f"--topology {text}: {network.sizes[0]} nodes a leaf switch are no multiple of the taper {network.taper}"

@@ -197,7 +197,7 @@ def stream_kernel(
     with Reach(hosts) as reach, Child(command, environment) as child:
         started = ended = False
 
-        def ended_by_us(what: str, mend: str = "") -> RankwiseError:
+        def ended_by_us(what: str, fix: str = "") -> RankwiseError:
             child.end()
             end = "were ended"
             if child.left:
@@ -205,7 +205,7 @@ def stream_kernel(
                     f"were killed, but of them {', '.join(map(str, child.left))} do not end on this node: see ps -p "
                     f"{child.left[0]}"
                 )
-            return RankwiseError(f"{what} and {end}{_because(child.error_line())}{_because(_loss())}{mend}")
+            return RankwiseError(f"{what} and {end}{_because(child.error_line())}{_because(_loss())}{fix}")
 
         def meanwhile(quiet_s: float) -> None:
             waited_s = time.monotonic() - begun_s

@@ -281,7 +281,7 @@ def format_quantity(value: float, unit: str) -> str:
 
 
 def parse_description(text: str, where: str) -> Description:
-    """Read a description. Raises InputError naming the file, the line, the key and the mend."""
+    """Read a description. Raises InputError naming the file, the line, the key and the fix."""
     import tomllib
 
     try:
@@ -357,8 +357,8 @@ def load_description(path: Path) -> Description:
     try:
         return parse_description(plain(path).read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        mend = "'rankwise machines list' names the known ones" if isinstance(error, FileNotFoundError) else "give a TOML file"
-        raise InputError(f"machine file {path} {unreadable(error)}: {mend}") from None
+        fix = "'rankwise machines list' names the known ones" if isinstance(error, FileNotFoundError) else "give a TOML file"
+        raise InputError(f"machine file {path} {unreadable(error)}: {fix}") from None
 
 
 def _figure(key: str, record: Any, where: str) -> Figure:

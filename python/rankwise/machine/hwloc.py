@@ -16,7 +16,7 @@ from rankwise.machine.topology import Cache, Source, Topology, pus_of
 LIBRARY = "libhwloc.so.15"
 LSTOPO_NAMES = ("lstopo-no-graphics", "lstopo")
 
-_MEND = "remove or update hwloc; without it the machine is read from /sys"
+_FIX = "remove or update hwloc; without it the machine is read from /sys"
 _INCLUDE_DISALLOWED = 1  # HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED: also the PUs that this process may not use
 _LSTOPO_TIMEOUT_S = 20
 # With these hwloc would describe another machine than this one.
@@ -31,18 +31,18 @@ def library_xml() -> str:
         library = ctypes.CDLL(LIBRARY)
         topology, text, length = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
         if library.hwloc_topology_init(ctypes.byref(topology)) != 0:
-            raise UnusableEnvironmentError(f"{LIBRARY} cannot start: {_MEND}")
+            raise UnusableEnvironmentError(f"{LIBRARY} cannot start: {_FIX}")
         try:
             library.hwloc_topology_set_flags(topology, ctypes.c_ulong(_INCLUDE_DISALLOWED))
             if library.hwloc_topology_load(topology) != 0:
-                raise UnusableEnvironmentError(f"{LIBRARY} cannot read this machine: {_MEND}")
+                raise UnusableEnvironmentError(f"{LIBRARY} cannot read this machine: {_FIX}")
             if not library.hwloc_topology_is_thissystem(topology):
                 named = [name for name in _FOREIGN_MACHINE if name in os.environ]
                 raise UnusableEnvironmentError(
                     f"{LIBRARY} describes another machine: unset {', '.join(named) or 'the HWLOC_ variables'}"
                 )
             if library.hwloc_topology_export_xmlbuffer(topology, ctypes.byref(text), ctypes.byref(length), ctypes.c_ulong(0)):
-                raise UnusableEnvironmentError(f"{LIBRARY} cannot write XML: {_MEND}")
+                raise UnusableEnvironmentError(f"{LIBRARY} cannot write XML: {_FIX}")
             try:
                 return ctypes.string_at(text, length.value).rstrip(b"\0").decode("utf-8", "replace")
             finally:
@@ -50,7 +50,7 @@ def library_xml() -> str:
         finally:
             library.hwloc_topology_destroy(topology)
     except (OSError, AttributeError) as error:
-        raise UnusableEnvironmentError(f"{LIBRARY} cannot be used ({error}): {_MEND}") from None
+        raise UnusableEnvironmentError(f"{LIBRARY} cannot be used ({error}): {_FIX}") from None
 
 
 def lstopo_xml() -> str:
@@ -69,10 +69,10 @@ def lstopo_xml() -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnusableEnvironmentError(f"{program} cannot be used ({error}): {_MEND}") from None
+        raise UnusableEnvironmentError(f"{program} cannot be used ({error}): {_FIX}") from None
     if done.returncode != 0:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split())[-200:]
-        raise UnusableEnvironmentError(f"{program} failed with exit code {done.returncode} ({reason}): {_MEND}")
+        raise UnusableEnvironmentError(f"{program} failed with exit code {done.returncode} ({reason}): {_FIX}")
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -81,17 +81,17 @@ def parse_xml(text: str, source: Source) -> Topology:
     try:
         root = ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError) as error:
-        raise InputError(f"hwloc XML ({source}) is malformed ({error}): {_MEND}") from None
+        raise InputError(f"hwloc XML ({source}) is malformed ({error}): {_FIX}") from None
     version = root.get("version", "1")
     if root.tag != "topology" or not re.match(r"[2-9]\.", version):
-        raise InputError(f"hwloc XML ({source}) is not a topology of format 2 (<{root.tag}> {version}): {_MEND}")
+        raise InputError(f"hwloc XML ({source}) is not a topology of format 2 (<{root.tag}> {version}): {_FIX}")
     machine = root.find("object")
     if machine is None:
-        raise InputError(f"hwloc XML ({source}) holds no machine: {_MEND}")
+        raise InputError(f"hwloc XML ({source}) holds no machine: {_FIX}")
     try:
         return _read_machine(machine, source)
     except ValueError as error:
-        raise InputError(f"hwloc XML ({source}) cannot be used ({error}): {_MEND}") from None
+        raise InputError(f"hwloc XML ({source}) cannot be used ({error}): {_FIX}") from None
 
 
 def _read_machine(machine: ElementTree.Element, source: Source) -> Topology:

@@ -43,7 +43,7 @@ LACKING = {  # what predictions assume where a resource is not known
     "memory": "not measured: the memory bandwidth of a node (assumed unlimited)",
 }
 _CHECKSUMS, _PARTS = "checksums", ("shared", "fft3d", "work", "packing")
-_MEND = "write a new one with 'rankwise measure' or 'rankwise profile import'"
+_FIX = "write a new one with 'rankwise measure' or 'rankwise profile import'"
 
 
 @dataclass(frozen=True)
@@ -253,8 +253,8 @@ class Profile(Record):
     def from_dict(cls, value: Any, what: str = "") -> Self:
         """Build a profile from its JSON value; ``what`` names it in the InputError of a bad one."""
         if isinstance(value, dict) and "schema" not in value:
-            raise InputError(f"profile {what} names no schema: {_MEND}")
-        profile = read_document(cls._read, value, f"profile {what}", _MEND, SCHEMA)
+            raise InputError(f"profile {what} names no schema: {_FIX}")
+        profile = read_document(cls._read, value, f"profile {what}", _FIX, SCHEMA)
         _require_checksums(value, what)  # last: what cannot be is told by its name
         return profile
 
@@ -279,9 +279,9 @@ class Profile(Record):
     def load(path: Path) -> Profile:
         """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
         if (kind := kind_of(path)) not in ("", "a profile"):
-            mend = f"rankwise fit {path} -o {path.name.split('.')[0]}.json" if kind == "raw samples" else _MEND
-            raise InputError(f"{path} is {kind}, not a profile: {mend}")
-        return Profile.from_dict(read_json(path, "profile", _MEND), str(path))
+            fix = f"rankwise fit {path} -o {path.name.split('.')[0]}.json" if kind == "raw samples" else _FIX
+            raise InputError(f"{path} is {kind}, not a profile: {fix}")
+        return Profile.from_dict(read_json(path, "profile", _FIX), str(path))
 
 
 def _checksums(record: Mapping[str, Any]) -> dict[str, str]:
@@ -305,7 +305,7 @@ def _require_checksums(record: Mapping[str, Any], where: str) -> None:
     if differing:
         raise InputError(
             f"profile {where}: {', '.join(differing)} do not fit the checksums: damaged, or edited since it was written: "
-            f"{_MEND}, or remove '{_CHECKSUMS}' from it where the change was meant"
+            f"{_FIX}, or remove '{_CHECKSUMS}' from it where the change was meant"
         )
 
 

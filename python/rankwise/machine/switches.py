@@ -11,7 +11,7 @@ from rankwise.errors import InputError
 from rankwise.files import read_text
 from rankwise.machine.hosts import parse_hosts
 
-_MEND = "give Slurm's topology.conf or topology.yaml, what 'scontrol show topology' prints, or a SLURM_TOPOLOGY_ADDR a line"
+_FIX = "give Slurm's topology.conf or topology.yaml, what 'scontrol show topology' prints, or a SLURM_TOPOLOGY_ADDR a line"
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Switches:
 
 def read_switches(path: Path) -> Switches:
     """Read the switches above nodes from a file. Raises InputError with the line of what is wrong."""
-    return parse_switches(read_text(path, "--topology", _MEND), f"--topology {path}")
+    return parse_switches(read_text(path, "--topology", _FIX), f"--topology {path}")
 
 
 def parse_switches(text: str, source: str) -> Switches:
@@ -92,11 +92,11 @@ def _yaml_records(lines: Sequence[tuple[int, str]], source: str) -> Iterator[tup
         if match is None:
             if line == "---":
                 continue
-            raise InputError(f"{source}, line {at}: '{line[:40]}' is no 'key: value': {_MEND}")
+            raise InputError(f"{source}, line {at}: '{line[:40]}' is no 'key: value': {_FIX}")
         if match[1] == "topology":
             entries.append([])
         if not entries:
-            raise InputError(f"{source}, line {at}: '{line[:40]}' stands before the first topology: {_MEND}")
+            raise InputError(f"{source}, line {at}: '{line[:40]}' stands before the first topology: {_FIX}")
         entries[-1].append((at, match[1].lower(), match[2].strip().strip("\"'")))
     default = [entry for entry in entries if any(key == "cluster_default" and value == "true" for _, key, value in entry)]
     record: tuple[int, dict[str, str]] | None = None
@@ -159,7 +159,7 @@ def _of_tree(units: dict[str, _Unit], source: str) -> Switches:
             paths[node] = tuple(path)
     tops = [name for name in units if name not in parent]
     if not paths:
-        raise InputError(f"{source} has no switch with nodes: {_MEND}")
+        raise InputError(f"{source} has no switch with nodes: {_FIX}")
     if len(tops) > 1 and len(tops) < len(units):
         raise InputError(f"{source}, line {units[tops[1]].line}: {tops[0]} and {tops[1]} are both tops: join them by a switch")
     return _levelled(paths, source)
@@ -207,12 +207,12 @@ def _of_addresses(lines: Sequence[tuple[int, str]], source: str) -> Switches:
     for at, line in lines:
         words = line.split(".")
         if len(words) < 2 or not all(re.fullmatch(r"[\w\[\],-]+", word) for word in words):
-            raise InputError(f"{source}, line {at}: '{line[:40]}' is no address as top.switch.node: {_MEND}")
+            raise InputError(f"{source}, line {at}: '{line[:40]}' is no address as top.switch.node: {_FIX}")
         if words[-1] in paths:
             raise InputError(f"{source}, line {at}: node {words[-1]} stands twice")
         paths[words[-1]] = tuple(".".join(words[:end]) for end in range(len(words) - 1, 0, -1))
     if not paths:
-        raise InputError(f"{source} is empty: {_MEND}")
+        raise InputError(f"{source} is empty: {_FIX}")
     return _levelled(paths, source)
 
 

@@ -21,14 +21,14 @@ def read_mapping(
     Hosts are the nodes of these names; of other names they become nodes in the order of their first ranks. ``option`` named the
     file. Raises InputError.
     """
-    mend = "give JSON with node_of_cell, CSV with a column node, a rank order, a rankfile, or one host a line"
-    text = read_text(path, option, mend)
+    fix = "give JSON with node_of_cell, CSV with a column node, a rank order, a rankfile, or one host a line"
+    text = read_text(path, option, fix)
     name = path.name
     numbered = [(n, line.strip()) for n, line in enumerate(text.splitlines(), start=1) if not line.lstrip().startswith("#")]
     numbered = [(n, line) for n, line in numbered if line]
     lines = [line for _, line in numbered]
     if not lines:
-        raise InputError(f"{option} {path} is empty: {mend}")
+        raise InputError(f"{option} {path} is empty: {fix}")
     try:
         if lines[0].startswith(("{", "[")):
             found = _from_json(load_json(text), name)
@@ -44,9 +44,9 @@ def read_mapping(
         else:
             found = {name: _numbered(_from_hosts(numbered, sum(node_sizes)), hosts)}
     except KeyError as error:
-        raise InputError(f"{option} {path} is no mapping ({error} is missing): {mend}") from None
+        raise InputError(f"{option} {path} is no mapping ({error} is missing): {fix}") from None
     except (ValueError, TypeError, IndexError, RecursionError) as error:
-        raise InputError(f"{option} {path} is no mapping ({error}): {mend}") from None
+        raise InputError(f"{option} {path} is no mapping ({error}): {fix}") from None
     if not found:
         raise InputError(f"{option} {path} holds no node_of_cell: write it with --json --with-mapping")
     for nodes in found.values():

@@ -380,7 +380,7 @@ def _chosen(algorithms: Sequence[str]) -> dict[str, bool]:
     return chosen
 
 
-_MEND = (
+_FIX = (
     "give a MatrixMarket coordinate matrix, a METIS graph, a CSV of bytes with a line a rank, or what 'rankwise observe' wrote"
 )
 _MOST_RANKS = 10_000_000
@@ -410,12 +410,12 @@ def read_graph(path: Path) -> Traffic:
                 return traffic_of(read_record(path), path.name)
     except OSError:
         pass  # the next reader says it
-    text = _Text(path, read_text(path, "--graph", _MEND).splitlines())
+    text = _Text(path, read_text(path, "--graph", _FIX).splitlines())
     first = next((line for line in text.lines if line.strip()), "")
     if first.lower().startswith("%%matrixmarket"):
         ranks, triples = _matrix_market(text)
     elif not first:
-        raise InputError(f"--graph {path} is empty: {_MEND}")
+        raise InputError(f"--graph {path} is empty: {_FIX}")
     else:
         ranks, triples = (_csv if "," in first else _metis)(text)
     if sum(triples[2]) >= _MOST_BYTES:
@@ -506,7 +506,7 @@ def _metis(text: _Text) -> tuple[int, _Triples]:
     rows = text.rows("%", blank=True)
     at, head = next(rows, (1, []))
     if not 2 <= len(head) <= 4:
-        raise text.wrong(at, f"it is no graph that is understood: {_MEND}")
+        raise text.wrong(at, f"it is no graph that is understood: {_FIX}")
     ranks, edges = text.ranks(at, head[0]), text.whole(at, head[1], "the number of edges")
     form = (head[2] if len(head) > 2 else "0").zfill(3)
     if len(form) > 3 or set(form) - {"0", "1"}:

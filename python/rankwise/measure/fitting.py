@@ -229,8 +229,8 @@ def profile_from_campaign(
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
         cells = cells_of(campaign, name, cost_s)
         if len(cells.get(SEND, {})) < LEAST_SIZES:
-            mend = "measure again with more --seconds or --sizes" if campaign.complete else "measure on with --resume"
-            unfit.append(f"{len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least {LEAST_SIZES}; {mend}")
+            fix = "measure again with more --seconds or --sizes" if campaign.complete else "measure on with --resume"
+            unfit.append(f"{len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least {LEAST_SIZES}; {fix}")
             continue
         sessions = [cells_of(earlier, name, timer_cost_s(earlier)) for earlier in history]
         tables = _tables(cells, _messages_in_burst(campaign), statistic, sessions)

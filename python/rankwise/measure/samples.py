@@ -166,8 +166,8 @@ def read_records(path: Path, trace: Trace | None = None) -> Iterator[tuple[int, 
 def _lines(path: Path) -> Iterator[str]:
     if (kind := kind_of(path)) not in ("", "raw samples"):
         samples = path.with_name(f"{path.stem}.samples.jsonl")
-        mend = f"name {samples}" if samples.exists() else "name the .samples.jsonl that 'rankwise measure' wrote with it"
-        raise InputError(f"{path} is {kind}, not raw samples: {mend}")
+        fix = f"name {samples}" if samples.exists() else "name the .samples.jsonl that 'rankwise measure' wrote with it"
+        raise InputError(f"{path} is {kind}, not raw samples: {fix}")
     try:
         with plain(path).open(encoding="utf-8", errors="replace") as stream:
             yield from stream

@@ -1,4 +1,4 @@
-"""Slurm's own commands: run, and what they refuse said with their words, the mend and an exit code."""
+"""Slurm's own commands: run, and what they refuse said with their words, the fix and an exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 _PATIENCE_S = 60.0
 
 # What the refusal says -> what to do about it; the first that fits. Where a list of partitions helps, it is put in.
-_MENDS = (
+_FIXES = (
     (r"invalid partition", "choose one of the partitions {partitions}"),
     (r"time limit", "lower --time to what the partition allows ({partitions})"),
     (
@@ -35,7 +35,7 @@ _MENDS = (
 def slurm(command: str, *arguments: str, folder: Path | None = None) -> str:
     """Run one of Slurm's commands and return its stdout.
 
-    Raises UnusableEnvironmentError where there is no Slurm or it does not answer, InputError with Slurm's words and the mend
+    Raises UnusableEnvironmentError where there is no Slurm or it does not answer, InputError with Slurm's words and the fix
     where it refuses.
     """
     code, out, complaint = _run([command, *arguments], folder)
@@ -49,7 +49,7 @@ def slurm(command: str, *arguments: str, folder: Path | None = None) -> str:
         raise UnusableEnvironmentError(
             f"Slurm does not answer ('{complaint}'): is its controller up (scontrol ping)? Try again later"
         )
-    raise InputError(f"{command} refuses: '{complaint or f'exit code {code}'}'{_mend(complaint)}")
+    raise InputError(f"{command} refuses: '{complaint or f'exit code {code}'}'{_fix_of(complaint)}")
 
 
 def try_slurm(command: str, *arguments: str) -> str | None:
@@ -80,10 +80,10 @@ def _run(command: Sequence[str], folder: Path | None) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode("utf-8", "replace"), complaint
 
 
-def _mend(complaint: str) -> str:
-    for pattern, mend in _MENDS:
+def _fix_of(complaint: str) -> str:
+    for pattern, fix in _FIXES:
         if re.search(pattern, complaint, re.IGNORECASE):
-            return ": " + mend.format(partitions=_partitions())
+            return ": " + fix.format(partitions=_partitions())
     return ""
 
 

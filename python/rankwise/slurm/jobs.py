@@ -81,8 +81,8 @@ def submit(folder: Path, settings: Settings, work: Work, program: Sequence[str])
 
 def read_submissions(folder: Path) -> list[Submission]:
     """Return a folder's jobs, oldest first. Raises InputError when it has none."""
-    mend = "name the folder that 'rankwise slurm submit' wrote, or a job's number"
-    record = read_json(folder / RECORD, "the jobs", mend)
+    fix = "name the folder that 'rankwise slurm submit' wrote, or a job's number"
+    record = read_json(folder / RECORD, "the jobs", fix)
 
     def read(trace: Trace) -> list[Submission]:
         found: list[Submission] = []
@@ -95,7 +95,7 @@ def read_submissions(folder: Path) -> list[Submission]:
             found.append(Submission(str(job["job"]), str(job["submitted"]), settings, work))
         return found
 
-    return read_through(read, str(folder / RECORD), mend)
+    return read_through(read, str(folder / RECORD), fix)
 
 
 def jobs_named(names: Sequence[str]) -> dict[str, Path | None]:

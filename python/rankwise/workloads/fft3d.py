@@ -83,7 +83,7 @@ class FftCase(FftTransform):
 
     def effort(self, seconds: float | None, crowded: bool) -> Sequence[str]:
         # Planned anew, a transform may be another one, 10 % slower: what predictions are made of is run.
-        from rankwise.launch.knowledge import wisdom_arguments
+        from rankwise.cache import wisdom_arguments
 
         return SIMULATED if seconds is None else ("--budget-s", f"{seconds:.6f}", *wisdom_arguments(self.precision))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankwise.machine.profile import Profile
     from rankwise.observe.phases import PhasedStep
 
-_MEND = "give a file that rankwise_halo_save wrote"
+_FIX = "give a file that rankwise_halo_save wrote"
 _MOST_BYTES = 2**53
 
 
@@ -69,7 +69,7 @@ class _File(Record):
 
 def read_saved(path: Path) -> SavedHalo:
     """Read a saved pattern. Raises InputError."""
-    file = read_document(_read, read_json(path, "saved halo", _MEND), str(path), _MEND)
+    file = read_document(_read, read_json(path, "saved halo", _FIX), str(path), _FIX)
     if not file.pairs:
         raise InputError(f"{path} has no pairs: no rank sends to another, there is nothing to time")
     has_rows = all(pair.row_bytes is not None for pair in file.pairs)

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 def read_csv(path: Path, lines: Sequence[str]) -> list[Table]:
-    """Read all tables of a CSV file. Raises InputError with the line that is wrong and the mend."""
+    """Read all tables of a CSV file. Raises InputError with the line that is wrong and the fix."""
     try:
         rows = list(csv.reader(line + "\n" for line in lines))
     except csv.Error as error:

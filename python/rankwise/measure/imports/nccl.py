@@ -82,8 +82,8 @@ def _read_table(source: Lines, titles: list[str], name: str, ranks: int, run: tu
     known = ", ".join(f"{test}_perf" for test in _READ)
     if name not in _READ:
         what = f"{name}_perf has no place in a profile" if name else "nothing above the table says which test it was"
-        mend = f"give the output of {known}" if name else f"write the command above it ({known})"
-        raise InputError(f"{where}: {what}: {mend}")
+        fix = f"give the output of {known}" if name else f"write the command above it ({known})"
+        raise InputError(f"{where}: {what}: {fix}")
     if ranks < 2:
         raise InputError(
             f"{where}: {ranks} device(s) stand under '# Using devices', and a message needs two: give all of its output"

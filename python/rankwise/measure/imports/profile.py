@@ -39,7 +39,7 @@ def import_profile(
 
     Several tables of one kind, of several runs, become one: the means of the runs, their intervals from the runs' real spread.
     The send curve must come from a ping-pong (or be in ``base`` already): what else was counted stands beside it under
-    a name of its own. Raises InputError with file, line and mend.
+    a name of its own. Raises InputError with file, line and fix.
     """
     curves: dict[str, dict[str, Curve]] = {}
     origin: dict[tuple[str, str], Table] = {}
