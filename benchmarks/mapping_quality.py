@@ -18,7 +18,7 @@ from collections import defaultdict
 
 from rankwise.mapping import How, Mappings, map_grid
 from rankwise.mapping.mapper import steps_of
-from rankwise.papers.hunold2020 import PAPERS_ALGORITHMS, STENCILS, Instance, instances, peers
+from rankwise.papers.hunold2020_scores import PAPERS_ALGORITHMS, STENCILS, Instance, instances, peers
 from rankwise.progress import meter
 from rankwise.units import format_time, parse_seconds
 

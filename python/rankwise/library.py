@@ -22,7 +22,7 @@ _VALUES: dict[str, Any] = {
 
 
 @cache
-def _header() -> Header:
+def header() -> Header:
     from rankwise.launch.installed import package_folder
 
     return Header(package_folder() / "kernel_sources" / "include" / "rankwise" / "rankwise.h")
@@ -34,9 +34,9 @@ def struct(name: str) -> type[ctypes.Structure]:
 
     def kind(member: Variable) -> Any:
         one = _VALUES.get(member.kind, ctypes.c_void_p)
-        return one if member.length is None else one * int(_header().constants.get(member.length, member.length))
+        return one if member.length is None else one * int(header().constants.get(member.length, member.length))
 
-    return type(name, (ctypes.Structure,), {"_fields_": [(member.name, kind(member)) for member in _header().structs[name]]})
+    return type(name, (ctypes.Structure,), {"_fields_": [(member.name, kind(member)) for member in header().structs[name]]})
 
 
 def options(name: str, **values: Any) -> Any:
@@ -47,7 +47,7 @@ def options(name: str, **values: Any) -> Any:
 
 def number_of(what: str, value: str, enumeration: str) -> int:
     """Return the number of a name of an enumeration of rankwise.h: "two-step". Raises InputError; what: for its words."""
-    choices = _header().choices[enumeration]
+    choices = header().choices[enumeration]
     prefix = os.path.commonprefix(list(choices)).rpartition("_")[0]
     numbers = {key.removeprefix(f"{prefix}_").lower().replace("_", "-"): number for key, number in choices.items()}
     if value not in numbers:
@@ -59,7 +59,7 @@ def call(library: ctypes.CDLL, name: str, *arguments: Any) -> None:
     """Call a function of the library, without `rankwise_` in its name; raise what its result stands for."""
     function = getattr(library, f"rankwise_{name}")
     if function.argtypes is None:
-        parameters = _header().functions[f"rankwise_{name}"].parameters
+        parameters = header().functions[f"rankwise_{name}"].parameters
         function.argtypes = [
             ctypes.c_void_p if parameter.length is not None else _VALUES.get(parameter.kind, ctypes.c_void_p)
             for parameter in parameters

@@ -1,268 +1,51 @@
 """Hunold et al. (IEEE CLUSTER 2020), section VI-C: reductions over blocked on 432 instances, scores on two large grids.
 
-The paper prints no score of Figures 6 to 8 as a number, so what is held against it are its sentences. Its algorithms run
-here anew; the general mappers were measured (hunold2020_peers.csv). Its list of node counts ends in 33 where it says 144
-instances: 144 = 8 * 9 * 2 needs eight counts, 10 to 31.
+The paper prints no score of Figures 6 to 8 as a number, so what is held against it are its sentences (hunold2020_claims).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from rankwise.blocks import Column, Picture, Table, yes_or_no
-from rankwise.mapping import How, map_grid
-from rankwise.mapping.dims import balanced_dims
-from rankwise.mapping.mapper import steps_of
-from rankwise.papers import cited, printed
+from rankwise.blocks import Column, Picture, Table
+from rankwise.papers import cited
 from rankwise.papers import hunold2020_times as measured
-from rankwise.papers.claims import Tally
+from rankwise.papers.claims import judge
+from rankwise.papers.claims import section as claims_section
+from rankwise.papers.hunold2020_claims import CLAIMS, Evidence
+from rankwise.papers.hunold2020_scores import (
+    COMPARED,
+    EFFORT_S,
+    SHOWN,
+    Distribution,
+    Scored,
+    distributions,
+    instances,
+    scored,
+    throughput_instances,
+)
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
-from rankwise.papers.hunold2020_times import GRIDS, STENCILS, published_times
+from rankwise.papers.hunold2020_times import STENCILS, published_times
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, emphasised, field_of, rows, stop_of
 from rankwise.report.layers import by_name, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
 
-NODES = tuple(range(10, 32, 3))
-RANKS_PER_NODE = (*range(10, 32, 3), 32)
-PAPERS_ALGORITHMS = ("hyperplane", "kd-tree", "stencil-strips", "nodecart")
-OURS = ("refined",)
-GENERAL = ("viem", "kahip", "scotch")
-SHOWN = ("blocked", *PAPERS_ALGORITHMS, *GENERAL, *OURS)
-COMPARED = SHOWN[1:]
-EFFORT_S = 0.01
 _WHISKER = 1.5  # at most so many interquartile ranges beyond the box, as Tukey drew them
 _MOST = 2.2  # of blocked, that is drawn; what lies beyond is counted at the edge
-
-Scores = dict[str, tuple[int, int]]  # J_sum and J_max by mapper
-
-
-@record
-class Instance(Record):
-    """One process grid on so many nodes with one stencil."""
-
-    nodes: int = key("nodes that the grid is placed on")
-    ranks_per_node: int = key("ranks on each node")
-    grid: tuple[int, ...] = key("ranks along each axis", shape=Sequence[int])
-    stencil: str = key("stencil that is mapped")
-
-
-@record
-class Score(Record):
-    """What a mapping sends between nodes."""
-
-    j_sum: int = key("messages between nodes, in all")
-    j_max: int = key("those of the node that sends most")
-
-
-def _scores(scores: Scores) -> dict[str, Score]:
-    return {mapper: Score(*scores[mapper]) for mapper in SHOWN}
-
-
-@record
-class Scored(Record):
-    """An instance with the scores of all mappers and the lower bound of J_sum."""
-
-    instance: Instance = key(inline=True)
-    scores: Scores = key("J_sum and J_max of each mapper", write=_scores, shape=Mapping[str, Score], after="bound")
-    bound: int = key("messages between nodes that no mapping falls below, in all")
-
-
-def instances() -> list[Instance]:
-    """The 144 grids of section VI-C with each of the three stencils."""
-    return [
-        Instance(nodes, ppn, balanced_dims(nodes * ppn, ndim), stencil)
-        for stencil in STENCILS
-        for ndim in (2, 3)
-        for nodes in NODES
-        for ppn in RANKS_PER_NODE
-    ]
-
-
-def throughput_instances() -> list[Instance]:
-    """The two grids of section VI-D with each of the three stencils."""
-    return [Instance(nodes, 48, grid, stencil) for nodes, grid in GRIDS.items() for stencil in STENCILS]
-
-
-@cache
-def peers() -> dict[Instance, Scores]:
-    """What the general mappers reach."""
-    found: dict[Instance, Scores] = {}
-    for row in printed("hunold2020_peers"):
-        instance = Instance(row["nodes"], row["ranks_per_node"], row["grid"], row["stencil"])
-        found.setdefault(instance, {})[row["mapper"]] = (row["j_sum"], row["j_max"])
-    return found
-
-
-def scored(instance: Instance, effort_s: float = EFFORT_S) -> Scored:
-    """Run the paper's algorithms and ours on an instance, and look up the general mappers."""
-    mappings = map_grid(
-        instance.grid,
-        [instance.ranks_per_node] * instance.nodes,
-        instance.stencil,
-        algorithms=["blocked", *PAPERS_ALGORITHMS, *OURS],
-        how=How(keep_maps=False, steps=steps_of(effort_s)),
-    )
-    own = {result.algorithm: (result.j_sum, result.j_max) for result in mappings.results}
-    return Scored(instance, own | peers()[instance], mappings.bound)
-
-
-@record
-class Distribution(Record):
-    """Reductions over blocked of one mapper with one stencil: the median with its 95 % notch, and the quartiles."""
-
-    stencil: str = key("stencil of the instances")
-    objective: str = key("what is reduced: j_sum or j_max")
-    mapper: str = key("mapper that reduces it")
-    reductions: tuple[float, ...]
-    median: float = key("median of the objective relative to blocked")
-    notch: tuple[float, float] = key("95 % interval of the median")
-    quartiles: tuple[float, float] = key("lower and upper quartile of the objective relative to blocked")
-    instances = computed("instances that the distribution is of", int, lambda of: len(of.reductions))
-
-    @staticmethod
-    def of(stencil: str, objective: str, mapper: str, reductions: Sequence[float]) -> Distribution:
-        low, median, high = (float(value) for value in np.percentile(reductions, [25, 50, 75]))
-        # The notch of a box plot (McGill, Tukey, Larsen 1978): a Gaussian approximation from the quartiles.
-        half = 1.57 * (high - low) / math.sqrt(len(reductions))
-        return Distribution(stencil, objective, mapper, tuple(reductions), median, (median - half, median + half), (low, high))
-
-    def overlaps(self, other: Distribution) -> bool:
-        return self.notch[0] <= other.notch[1] and other.notch[0] <= self.notch[1]
-
-    def clearly_below(self, other: Distribution) -> bool:
-        return self.notch[1] < other.notch[0]
-
-
-def distributions(results: Sequence[Scored]) -> dict[tuple[str, str, str], Distribution]:
-    """Figure 8: for each stencil, objective and mapper the reductions over blocked.
-
-    An instance in which blocked sends nothing has no reduction and is left out.
-    """
-    found = {}
-    for stencil in STENCILS:
-        rows = [row for row in results if row.instance.stencil == stencil]
-        for index, objective in enumerate(("j_sum", "j_max")):
-            for mapper in COMPARED:
-                values = [
-                    row.scores[mapper][index] / row.scores["blocked"][index] for row in rows if row.scores["blocked"][index] > 0
-                ]
-                found[stencil, objective, mapper] = Distribution.of(stencil, objective, mapper, values)
-    return found
-
-
-@record
-class Claim(Record):
-    """A sentence of the paper, held against what was computed."""
-
-    name: str = key("short name of the sentence, the same in all versions", name="key")
-    section: str = key("section of the paper that says it")
-    says: str = key("what the paper says")
-    holds: bool = key("whether that is so here")
-    numbers: str = key("figures of ours that it is about, in words")
-
-
-def claims(results: Sequence[Scored], large: Sequence[Scored]) -> list[Claim]:
-    """Hold the paper's sentences about scores against what was computed."""
-    boxes = distributions(results)
-    by_grid = {(row.instance.nodes, row.instance.stencil): row.scores for row in large}
-    near, hops, component = STENCILS
-
-    def box(stencil: str, mapper: str) -> Distribution:
-        return boxes[stencil, "j_sum", mapper]
-
-    def notches(stencil: str, mappers: Sequence[str]) -> str:
-        return ", ".join(
-            f"{mapper} {box(stencil, mapper).median:.3f} [{box(stencil, mapper).notch[0]:.3f}, "
-            f"{box(stencil, mapper).notch[1]:.3f}]"
-            for mapper in mappers
-        )
-
-    def pairs(nodes: int, stencil: str, mappers: Sequence[str]) -> str:
-        scores = by_grid[nodes, stencil]
-        return ", ".join(f"{mapper} {scores[mapper][0]}/{scores[mapper][1]}" for mapper in mappers)
-
-    def each(mappers: Sequence[str]) -> str:
-        return "; ".join(f"{stencil}: {notches(stencil, mappers)}" for stencil in STENCILS)
-
-    near_50, hops_50, component_100 = by_grid[50, near], by_grid[50, hops], by_grid[100, component]
-    sums, peaks = (component_100["viem"][i] / component_100["stencil-strips"][i] for i in (0, 1))
-    strips, viem = "stencil-strips", "viem"
-    return [
-        *(
-            Claim(
-                f"{mapper}-beats-nodecart", "VI-C",
-                f"The median reduction of {mapper} is better than Nodecart's in all patterns (notches apart).",
-                all(box(stencil, mapper).clearly_below(box(stencil, "nodecart")) for stencil in STENCILS),
-                each((mapper, "nodecart")),
-            )
-            for mapper in ("hyperplane", strips)
-        ),
-        Claim(
-            "kd-tree-like-nodecart-with-hops", "VI-C",
-            "Only with hops there is no statistical difference between k-d tree and Nodecart.",
-            [box(stencil, "kd-tree").overlaps(box(stencil, "nodecart")) for stencil in STENCILS] == [False, True, False],
-            each(("kd-tree", "nodecart")),
-        ),
-        *(
-            Claim(
-                f"strips-like-viem-{stencil}", "VI-C",
-                f"With {stencil} there is no statistical difference in the medians of stencil strips and VieM.",
-                box(stencil, strips).overlaps(box(stencil, viem)), notches(stencil, (strips, viem)),
-            )
-            for stencil in (near, component)
-        ),
-        *(
-            Claim(
-                f"two-edges-a-node-{nodes}", "VI-D",
-                f"Component, N = {nodes}: k-d tree and stencil strips leave each node two outgoing edges, and only they.",
-                all(by_grid[nodes, component][mapper][1] == 2 for mapper in ("kd-tree", strips))
-                and all(by_grid[nodes, component][mapper][1] > 2 for mapper in ("hyperplane", "nodecart", viem)),
-                pairs(nodes, component, COMPARED),
-            )
-            for nodes in GRIDS
-        ),
-        Claim(
-            "all-beat-nodecart-50", "VI-D",
-            "Nearest neighbour, N = 50: all three algorithms beat Nodecart in J_sum and J_max.",
-            all(near_50[mapper][i] < near_50["nodecart"][i] for mapper in PAPERS_ALGORITHMS[:3] for i in (0, 1)),
-            pairs(50, near, PAPERS_ALGORITHMS),
-        ),
-        Claim(
-            "strips-beat-viem-50", "VI-D",
-            "Nearest neighbour, N = 50: stencil strips outperforms VieM (judged by J_sum and J_max).",
-            near_50[strips][0] < near_50[viem][0] and near_50[strips][1] <= near_50[viem][1], pairs(50, near, (strips, viem)),
-        ),
-        Claim(
-            "viem-wins-hops-50", "VI-D",
-            "With hops, N = 50: VieM outperforms the presented algorithms (judged by J_sum).",
-            all(hops_50[viem][0] < hops_50[mapper][0] for mapper in PAPERS_ALGORITHMS[:3]),
-            pairs(50, hops, (*PAPERS_ALGORITHMS[:3], viem)),
-        ),
-        Claim(
-            "viem-factors-100", "VI-D",
-            "Component, N = 100: VieM has 1.6 times the J_sum and 8.5 times the J_max of the optimum.",
-            abs(sums - 1.6) < 0.05 and abs(peaks - 8.5) < 0.05,
-            f"the public VieM: {sums:.2f} times and {peaks:.1f} times",
-        ),
-    ]  # fmt: skip
 
 
 @record
 class Figures(Record):
     """Mapping ranks to nodes for stencils: the paper's sentences, scores and times beside ours."""
 
-    claims: Sequence[Claim] = key("sentences of the paper about scores")
     boxes: Sequence[Distribution] = key("Figure 8: by stencil, objective and mapper, relative to blocked", name="reduction")
     results: Sequence[Scored] = key("the instances of Figure 8", name="instances")
     large: Sequence[Scored] = key("the two throughput grids of Figures 6 and 7", name="throughput_grids")
     lines: Sequence[measured.Line] = key("the law of J_max by machine")
-    up_to: Sequence[measured.UpTo] = key("speed-ups that the text prints", name="speedups_said")
     instantiation_s: Mapping[str, float] = key("mean time of computing a mapping, by mapper")
     kept = computed("simulated times that the package keeps", int, lambda _: len(kept()))
     campaign = computed("simulated times that the whole campaign has", int, lambda _: whole())
@@ -273,14 +56,13 @@ def reproduce() -> Reproduction:
     results = [scored(instance) for instance in instances()]
     large = [scored(instance) for instance in throughput_instances()]
     boxes = distributions(results)
-    judged = claims(results, large)
     times, seconds = published_times(), measured.instantiation()
+    verdicts = judge(CLAIMS, Evidence(results, large, times), "rankwise reproduce hunold2020")
     below = sum(
         row.scores["refined"][0] <= min(row.scores[mapper][0] for mapper in SHOWN if mapper != "refined") for row in results
     )
     grids = len({(row.instance.grid, row.instance.nodes) for row in results})
     answer = [
-        f"{Tally(judged)} sentences of the paper about scores hold.",
         f"refined (about {EFFORT_S * 1e3:.0f} ms a grid) sends no more between nodes than any other mapper, the general "
         f"ones included, in {below} of {len(results)} instances.",
     ]
@@ -289,12 +71,7 @@ def reproduce() -> Reproduction:
         title="hunold2020: mapping ranks to nodes for stencils",
         answer=answer,
         sections=[
-            Section(
-                "claims",
-                "The paper's sentences",
-                ["Each sentence about scores, and what the same algorithms give here. Pairs are J_sum/J_max."],
-                [Table(_CLAIMS, judged, name="claims", caption="Sentences of the paper about scores.")],
-            ),
+            claims_section(verdicts),
             Section(
                 "reduction",
                 "Reduction over blocked (Figure 8)",
@@ -319,7 +96,8 @@ def reproduce() -> Reproduction:
             *measured.sections(times, seconds),
             kept_section(),
         ],
-        figures=Figures(judged, list(boxes.values()), results, large, *measured.figures(times, seconds)),
+        claims=verdicts,
+        figures=Figures(list(boxes.values()), results, large, *measured.figures(times, seconds)),
         sources=[
             cited("hunold2020"),
             "Readings of its pseudo-code: docs/mapping.md. The public VieM, KaHIP 3 and Scotch 7.0.3, measured.",
@@ -328,13 +106,6 @@ def reproduce() -> Reproduction:
     )
 
 
-_CLAIMS: Sequence[Column[Claim]] = (
-    Column(None, "name", key="claim"),
-    Column("section", "section"),
-    Column("the paper says", "says"),
-    Column("holds", "holds", yes_or_no),
-    Column("here", "numbers"),
-)
 _BOXES: Sequence[Column[Distribution]] = (
     Column(None, "stencil"),
     Column(None, "objective"),

@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.blocks import Column, Table, text_table, yes_or_no
+from rankwise.blocks import Column, Table, text_table
 from rankwise.mapping import How, algorithm_names, map_grid
 from rankwise.papers import printed
-from rankwise.papers.claims import Tally
-from rankwise.records import Record, key, record, told
+from rankwise.records import Record, key, record
 from rankwise.report.reproduction import Section
 from rankwise.units import format_size, format_time
 
@@ -33,32 +32,10 @@ TABLES = {("VSC4", 50): "II", ("VSC4", 100): "III", ("SuperMUC-NG", 50): "IV", (
           ("JUWELS", 100): "VII"}  # fmt: skip
 INSTANTIATED = ("hyperplane", "kd-tree", "nodecart", "stencil-strips")
 _REPETITIONS = 40
-# Section VI-D, speed-ups over blocked "up to" (one of them "more than"): nodes, stencil, mappings, machine, figure.
-_MORE_THAN = (50, "nearest-neighbor", "JUWELS")
-_UP_TO = (
-    (50, "nearest-neighbor", ("hyperplane",), "VSC4", 3.0),
-    (50, "nearest-neighbor", ("stencil-strips",), "VSC4", 4.0),
-    (50, "nearest-neighbor", ("hyperplane",), "SuperMUC-NG", 2.0),
-    (50, "nearest-neighbor", ("stencil-strips",), "SuperMUC-NG", 3.0),
-    (50, "nearest-neighbor", ("hyperplane", "stencil-strips"), "JUWELS", 5.0),
-    (50, "nearest-neighbor-with-hops", ("hyperplane", "stencil-strips"), "VSC4", 4.0),
-    (50, "nearest-neighbor-with-hops", ("hyperplane", "stencil-strips"), "SuperMUC-NG", 3.5),
-    (50, "nearest-neighbor-with-hops", ("hyperplane", "stencil-strips"), "JUWELS", 3.0),
-    (100, "nearest-neighbor-with-hops", ("hyperplane", "kd-tree", "stencil-strips"), "VSC4", 4.5),
-    (100, "nearest-neighbor-with-hops", ("hyperplane", "kd-tree", "stencil-strips"), "SuperMUC-NG", 3.5),
-    (50, "component", ("kd-tree", "stencil-strips"), "VSC4", 10.0),
-    (50, "component", ("kd-tree", "stencil-strips"), "SuperMUC-NG", 5.0),
-    (50, "component", ("kd-tree", "stencil-strips"), "JUWELS", 12.0),
-    (100, "component", ("kd-tree", "stencil-strips"), "VSC4", 14.0),
-    (100, "component", ("kd-tree", "stencil-strips"), "SuperMUC-NG", 5.0),
-    (100, "component", ("kd-tree", "stencil-strips"), "JUWELS", 16.0),
-)
 # Section VI-E: over hyperplane's time.
 _INSTANTIATION = {
     "hyperplane": "1", "kd-tree": "1", "nodecart": "1.28", "stencil-strips": "more than 2", "viem": "more than 400",
 }  # fmt: skip
-_UP_TO_CAPTION = "Speed-ups over blocked, as section VI-D says and as the tables print."
-_NEAR = 0.15  # by which a rounded "up to" may miss the largest printed speed-up
 
 
 @dataclass(frozen=True)
@@ -136,44 +113,6 @@ def fit_line(machine: str, times: Sequence[PublishedTime] | None = None) -> Line
     )
 
 
-@record
-class UpTo(Record):
-    """A sentence "up to so many times faster than blocked", and the largest that the tables print."""
-
-    nodes: int = key("nodes of the grid")
-    stencil: str = key("stencil of the exchange")
-    mappings: tuple[str, ...] = key("mappings that the sentence is about", shape=Sequence[str])
-    machine: str = key("machine that the sentence is about")
-    says: float = key("speed-up over blocked that the text says")
-    largest: float = key("largest speed-up over blocked that the tables print")
-    message_bytes: int = key("size of the messages with the largest speed-up")
-
-    @property
-    @told("whether the text agrees with the tables")
-    def holds(self) -> bool:
-        if (self.nodes, self.stencil, self.machine) == _MORE_THAN:
-            return self.largest > self.says
-        return abs(self.largest / self.says - 1) <= _NEAR
-
-
-def up_to(times: Sequence[PublishedTime]) -> list[UpTo]:
-    """Hold the speed-ups of section VI-D against the printed times."""
-    at = {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in times}
-    sizes = sorted({t.message_bytes for t in times})
-    found = []
-    for nodes, stencil, mappings, machine, says in _UP_TO:
-        ratios = [
-            (blocked / time_s, size)
-            for size in sizes
-            for mapping in mappings
-            if (blocked := at.get((machine, nodes, stencil, size, "blocked")))
-            and (time_s := at.get((machine, nodes, stencil, size, mapping)))
-        ]  # fmt: skip
-        largest, size = max(ratios)
-        found.append(UpTo(nodes, stencil, mappings, machine, says, largest, size))
-    return found
-
-
 def instantiation(repetitions: int = _REPETITIONS) -> dict[str, list[float]]:
     """Time our mappers on the 75x64 grid of 100 nodes: seconds of each
     repetition, all ranks together, Tukey's outliers dropped."""
@@ -190,7 +129,6 @@ def instantiation(repetitions: int = _REPETITIONS) -> dict[str, list[float]]:
 def sections(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[float]]) -> list[Section]:
     """The parts of the page: times, the law, sentences on speed-ups, Figure 9."""
     lines = {machine: fit_line(machine, times) for machine in MACHINES}
-    said = Tally(up_to(times))
     fastest = min(seconds, key=lambda name: fmean(seconds[name]))
     slowest = max(seconds, key=lambda name: fmean(seconds[name]))
     base = fmean(seconds[fastest])
@@ -204,18 +142,8 @@ def sections(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[floa
                 + ", ".join(f"{line.explained:.0%} ({machine})" for machine, line in lines.items())
                 + f" of the variance of the logarithm; a time is off by {worst.mean_absolute_error:.0%} in the mean on "
                 f"{worst.machine}. J_max is of our own mappings: one that is not the authors' would stand out.",
-                f"Of {len(said.every)} sentences on speed-ups over blocked {said.held} agree with the tables to {_NEAR:.0%}"
-                + "".join(
-                    f"; {one.machine}, N = {one.nodes}, {one.stencil}: 'up to {one.says:g}', printed {one.largest:.1f} at "
-                    f"{format_size(one.message_bytes)}"
-                    for one in said.wrong
-                )
-                + ".",
             ),
-            (
-                Table(_UP_TO_COLUMNS, said.every, name="speedups-said", caption=_UP_TO_CAPTION),
-                *(_table(times, lines[machine], nodes, name) for (machine, nodes), name in TABLES.items()),
-            ),
+            [_table(times, lines[machine], nodes, name) for (machine, nodes), name in TABLES.items()],
         ),
         Section(
             "instantiation",
@@ -234,18 +162,6 @@ def sections(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[floa
 def _without_outliers(values: Sequence[float]) -> list[float]:
     low, _, high = quantiles(values, n=4)
     return [value for value in values if low - 1.5 * (high - low) <= value <= high + 1.5 * (high - low)]
-
-
-_UP_TO_COLUMNS: Sequence[Column[UpTo]] = (
-    Column("machine", "machine"),
-    Column("N", "nodes"),
-    Column("stencil", "stencil"),
-    Column("mappings", lambda one: ", ".join(one.mappings), key="mappings"),
-    Column("says up to", "says", "{:g}".format),
-    Column("printed", "largest", "{:.1f}".format, "largest_printed"),
-    Column("at", "message_bytes", format_size),
-    Column("holds", "holds", yes_or_no),
-)
 
 
 def _table(times: Sequence[PublishedTime], line: Line, nodes: int, name: str) -> Table[Any]:
@@ -294,9 +210,7 @@ def _instantiation_table(seconds: Mapping[str, Sequence[float]]) -> Table[Any]:
     return Table(columns, list(_INSTANTIATION.items()), name="figure9", caption=caption)
 
 
-def figures(
-    times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[float]]
-) -> tuple[list[Line], list[UpTo], dict[str, float]]:
-    """Return the lines, the sentences on speed-ups and the means of Figure 9."""
+def figures(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[float]]) -> tuple[list[Line], dict[str, float]]:
+    """Return the lines and the means of Figure 9."""
     means = {name: fmean(values) for name, values in seconds.items()}
-    return [fit_line(machine, times) for machine in MACHINES], up_to(times), means
+    return [fit_line(machine, times) for machine in MACHINES], means

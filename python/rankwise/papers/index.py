@@ -37,39 +37,7 @@ def _if(holds: bool, why: str) -> str:
 
 
 W, A, H, C = "werner2023", "wagner2024", "hunold2020", "czechowski2012"
-_HUNOLD, _CZECHOWSKI = (f"`rankwise reproduce {paper}`" for paper in (H, C))
-
-
-def _held(claims: list[Record], words: str, why: Callable[[Record], str]) -> tuple[str, str]:
-    tally = Tally(claims)
-    return f"{tally} {words}", _if(not tally.wrong, "; ".join(map(why, tally.wrong)))
-
-
-def _claims(*keys: str) -> Result:
-    def result(record: Record) -> tuple[str, str]:
-        found = [claim for claim in record["claims"] if any(key in claim["key"] for key in keys)]
-        return _held(found, "sentences on it hold", lambda claim: f"{claim['says']} Here {claim['numbers']}")
-
-    return result
-
-
-def _law(machine: str) -> Result:
-    def result(record: Record) -> tuple[str, str]:
-        line = next(line for line in record["lines"] if line["machine"] == machine)
-        words, verdict = _held(
-            [one for one in record["speedups_said"] if one["machine"] == machine], "sentences on speed-ups hold",
-            lambda one: f"'up to {one['says']:g}' ({one['stencil']}, N = {one['nodes']}), printed {one['largest']:.1f}",
-        )  # fmt: skip
-        return f"published beside a + b J_max: {line['explained_log_variance']:.0%} of the variance; {words}", verdict
-
-    return result
-
-
-def _simulated(record: Record) -> tuple[str, str]:
-    share = record["kept"] / record["campaign"]
-    return f"{record['kept']} of {record['campaign']} times kept", _if(
-        share == 1, f"{share:.0%} of the campaign is simulated so far"
-    )
+_CZECHOWSKI = f"`rankwise reproduce {C}`"
 
 
 def _prediction(number: int) -> Result:
@@ -120,29 +88,6 @@ def items() -> list[Item]:
     """All numbered things, in the order of the papers."""
     fft = "`rankwise project fft3d`"
     return [
-        Item(H, "Figures 1 to 3, Definitions IV.1, IV.2, Theorem IV.3", "the problem, stencils, NP-hardness",
-             "`rankwise map --stencil ...`", _said("stencils and weights as defined", f"{CANNOT}: a proof is not run")),
-        Item(H, "Eqs. 1, 2", "the order of the axes", "`rankwise map --algorithm hyperplane`",
-             _said("hyperplane sorts by them in each step", REPRODUCED)),
-        Item(H, "Eqs. 3 to 7", "steps of the proofs of Theorems V.1 and V.2", "`rankwise map --algorithm hyperplane`",
-             _said("nothing to compute", f"{CANNOT}: a proof is not run")),
-        Item(H, "Algorithms 1 to 3, Theorems V.1, V.2, Figures 4, 5", "hyperplane, k-d tree, stencil strips",
-             "`rankwise map --algorithm all`",
-             _said("all three, balanced on every instance; readings of the pseudo-code in docs/mapping.md", REPRODUCED)),
-        Item(H, "Table I", "machines", "`rankwise machines show vsc-4`", _said("VSC-4, SuperMUC-NG and JUWELS as descriptions",
-             REPRODUCED)),
-        Item(H, "Figures 6, 7 (scores)", "two throughput grids", _HUNOLD, _claims("-50", "-100")),
-        Item(H, "Figure 8", "reduction over blocked, 432 instances", _HUNOLD,
-             _claims("beats-nodecart", "like-nodecart", "strips-like-viem")),
-        *(Item(H, f"Tables {tables}", f"times on {machine}", _HUNOLD, _law(machine))
-          for tables, machine in (("II, III", "VSC4"), ("IV, V", "SuperMUC-NG"), ("VI, VII", "JUWELS"))),
-        Item(H, "Figures 6, 7 (speed-ups)", "the campaign", "`rankwise reproduce hunold2020 --engine simgrid`", _simulated),
-        Item(H, "Figure 9", "instantiation", _HUNOLD, _said("our times beside the three published ratios and VieM's 7.95 s",
-             f"{DIFFERS}: the figure prints no numbers, and ours place all ranks at once")),
-        Item(H, "Listing 1", "a communicator for any stencil", "`rankwise preload`",
-             _said("`MPIX_Cart_stencil_comm` with the arguments of the listing, in C and Fortran", REPRODUCED)),
-        Item(H, "Conclusion", "future: release in MPI implementations", "`rankwise preload`",
-             _said("Cartesian communicators of unmodified programs are reordered", ELSEWHERE)),
         Item(C, "Eqs. 1 to 5", "flops, memory, network", fft, _said("each term by name",
              f"{REPRODUCED}; Eq. 5's constant is eight times what is needed")),
         Item(C, "Eqs. 6, 7", "both at a given peak", _CZECHOWSKI, _sensitivity),

@@ -24,7 +24,8 @@ from rankwise.health.changes import Change
 from rankwise.health.judge import Rules, judge
 from rankwise.machine.trust import Trust
 from rankwise.papers import PAPERS
-from rankwise.papers.hunold2020 import Distribution, reduction_picture
+from rankwise.papers.hunold2020 import reduction_picture
+from rankwise.papers.hunold2020_scores import Distribution
 from rankwise.papers.hunold2020_simgrid import speedup_picture
 from rankwise.report import advice_page, before_after, health_page, reproduction
 from rankwise.report.document import plain_page

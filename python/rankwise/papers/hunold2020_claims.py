@@ -1,0 +1,493 @@
+"""Hunold et al. 2020, sentence by sentence: scores against what the mappers give here, times against Tables II to VII."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import product
+from statistics import median
+
+import numpy as np
+
+from rankwise.errors import InputError
+from rankwise.library import header
+from rankwise.machine.description import Description
+from rankwise.machine.library import load_machine
+from rankwise.mapping import How, map_grid
+from rankwise.mapping.dims import balanced_dims
+from rankwise.papers import printed
+from rankwise.papers.claims import (
+    ANY,
+    NONE,
+    Allowed,
+    Claim,
+    Found,
+    about,
+    above,
+    at_least,
+    cannot,
+    counted,
+    exactly,
+    up_to,
+)
+from rankwise.papers.hunold2020_scores import COMPARED, Distribution, Scored, distributions
+from rankwise.papers.hunold2020_times import GRIDS, MACHINES, STENCILS, PublishedTime, fit_line
+from rankwise.units import format_time
+
+NEAR, HOPS, COMPONENT = STENCILS
+HYPERPLANE, KD, STRIPS = PRESENTED = ("hyperplane", "kd-tree", "stencil-strips")
+VIEM_S = 7.95  # section VI-E
+LISTED = {"VSC4": "vsc-4", "SuperMUC-NG": "supermuc-ng", "JUWELS": "juwels"}
+_FLOPS_A_CLOCK = 32  # of two AVX-512 units
+_WORD_BYTES = 8
+_SIMILAR = 0.9  # of the other's speed or more
+_TABLES = {("VSC4", 50): "Table II", ("VSC4", 100): "Table III", ("SuperMUC-NG", 50): "Table IV",
+           ("SuperMUC-NG", 100): "Table V", ("JUWELS", 50): "Table VI", ("JUWELS", 100): "Table VII"}  # fmt: skip
+Ratios = list[tuple[float, int, str]]  # of two times, with the size and the mapping
+
+
+@cache
+def instantiated() -> dict[str, float]:
+    """Return the kept times of our mappers, all 4800 ranks at once."""
+    return {row["mapper"]: row["time_us"] for row in printed("hunold2020_instantiation")}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the sentences are about: our scores of all instances, the printed times, and how long our mappers take."""
+
+    results: Sequence[Scored]
+    large: Sequence[Scored]
+    times: Sequence[PublishedTime]
+    seconds: Mapping[str, float] = field(default_factory=instantiated)
+    machines: Mapping[str, Description] = field(
+        default_factory=lambda: {name: load_machine(listed) for name, listed in LISTED.items()}
+    )
+    axes: int = 2
+    primes: Sequence[int] = (2, 3, 5, 7, 11, 13)
+    parts: Sequence[int] = (6, 3, 3, 2, 2, 2)  # Figure 3's multiset
+    nodes: Sequence[int] = (5, 4, 3)  # of different sizes
+    call: str = "MPIX_Cart_stencil_comm"  # Listing 1
+
+    def __post_init__(self) -> None:
+        boxes = distributions(self.results) if self.results else {}
+        at = {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in self.times}
+        object.__setattr__(self, "_at", at)
+        object.__setattr__(self, "_boxes", boxes)
+
+    def box(self, stencil: str, mapper: str) -> Distribution:
+        found: Distribution = self.__dict__["_boxes"][stencil, "j_sum", mapper]
+        return found
+
+    def score(self, nodes: int, stencil: str, mapper: str) -> tuple[int, int]:
+        return next(r.scores[mapper] for r in self.large if (r.instance.nodes, r.instance.stencil) == (nodes, stencil))
+
+    def time_s(self, machine: str, nodes: int, stencil: str, size: int, mapper: str) -> float | None:
+        found: float | None = self.__dict__["_at"].get((machine, nodes, stencil, size, mapper))
+        return found
+
+    def ratios(self, machine: str, nodes: int, stencil: str, mappers: Sequence[str], over: str = "blocked") -> Ratios:
+        """Return how many times as fast as another mapping some are, size by size."""
+        found = []
+        for size, mapper in product(sorted({t.message_bytes for t in self.times}), mappers):
+            base, time_s = (self.time_s(machine, nodes, stencil, size, name) for name in (over, mapper))
+            if base is not None and time_s is not None:
+                found.append((base / time_s, size, mapper))
+        return found
+
+
+def _largest(found: Ratios) -> Found:
+    value, size, mapper = max(found)
+    return value, f"{mapper} at {size}; median of all {median(ratio for ratio, *_ in found):.2f}"
+
+
+def _largest_of(of: Evidence, machine: str, nodes: int, stencil: str, over: str) -> Found:
+    return _largest(of.ratios(machine, nodes, stencil, PRESENTED, over))
+
+
+def _speedup(nodes: int, stencil: str, mappers: Sequence[str], machine: str, allowed: Allowed, says: str) -> Claim[Evidence]:
+    names = " and ".join(mappers)
+    return Claim(
+        f"VI-D, {_TABLES[machine, nodes]}", f"{says} ({machine}, N = {nodes}, {stencil}, {names})", allowed,
+        lambda of: _largest(of.ratios(machine, nodes, stencil, mappers)), "{:.1f} times",
+    )  # fmt: skip
+
+
+def _up_to(nodes: int, stencil: str, mappers: Sequence[str], **said: float) -> list[Claim[Evidence]]:
+    """Return the sentences "up to so many times faster than blocked", one a machine."""
+    machines = (name.replace("_", "-") for name in said)
+    return [
+        _speedup(nodes, stencil, mappers, machine, up_to(times), f"up to {times:g} times blocked")
+        for machine, times in zip(machines, said.values(), strict=True)
+    ]
+
+
+def _slower(of: Evidence, places: Sequence[tuple[str, int]], stencil: str, mappers: Sequence[str], over: str,
+            least: float = 1.0) -> Found:  # fmt: skip
+    """At how many sizes some mappings are slower than another, by table."""
+    told, count = [], 0
+    for machine, nodes in places:
+        found = [(size, mapper) for ratio, size, mapper in of.ratios(machine, nodes, stencil, mappers, over) if ratio < least]
+        count += len(found)
+        told.append(f"{len(found)} on {machine}")
+    return count, ", ".join(told)
+
+
+def _share(of: Evidence, machine: str, nodes: int, stencil: str, mappers: Sequence[str], over: str, least: float) -> float:
+    found = of.ratios(machine, nodes, stencil, mappers, over)
+    return sum(ratio > least for ratio, *_ in found) / len(found)
+
+
+def _against_best(of: Evidence, machine: str, nodes: int, stencil: str, mappers: Sequence[str], sizes: range) -> Ratios:
+    """Return how many times as fast as the best of ours VieM is, at sizes in a range."""
+    best: dict[int, float] = {}
+    for ratio, size, _ in of.ratios(machine, nodes, stencil, mappers, "viem"):
+        if size in sizes:
+            best[size] = max(ratio, best.get(size, 0.0))
+    return [(1 / ratio, size, "viem") for size, ratio in best.items()]
+
+
+def _viem_median(machine: str, nodes: int, stencil: str, mappers: Sequence[str], sizes: range = range(1 << 30)) -> Callable[
+    [Evidence], float
+]:  # fmt: skip
+    return lambda of: median(ratio for ratio, *_ in _against_best(of, machine, nodes, stencil, mappers, sizes))
+
+
+def _viem_wins(of: Evidence, machine: str, nodes: int, stencil: str, mappers: Sequence[str], sizes: range) -> float:
+    found = _against_best(of, machine, nodes, stencil, mappers, sizes)
+    return sum(ratio > 1 for ratio, *_ in found) / len(found)
+
+
+def _medians(machine: str, nodes: int, stencil: str, over: str) -> Callable[[Evidence], Found]:
+    """The least of the medians of the three mappers."""
+
+    def found(of: Evidence) -> Found:
+        each = {m: median(ratio for ratio, *_ in of.ratios(machine, nodes, stencil, [m], over)) for m in PRESENTED}
+        return min(each.values()), ", ".join(f"{mapper} {value:.2f}" for mapper, value in each.items()) + " in the median"
+
+    return found
+
+
+def _forty(word_bytes: int) -> Callable[[Evidence], Found]:
+    """Speed-ups at 65,536 and 262,144 bytes, the printed sizes taken as words of so many bytes."""
+
+    def found(of: Evidence) -> Found:
+        sizes = [65536 // word_bytes, 262144 // word_bytes]
+        each = [max(r for r in of.ratios("JUWELS", 100, NEAR, (*PRESENTED, "viem")) if r[1] == size) for size in sizes]
+        told = "; ".join(f"{ratio:.1f} times by {mapper} where {size} is printed" for ratio, size, mapper in each)
+        return min(ratio for ratio, *_ in each), told
+
+    return found
+
+
+def _outlier(of: Evidence) -> Found:
+    """Blocked at the size with the largest speed-up of all, one that the text does not name."""
+    ratio, size, mapper = max(of.ratios("JUWELS", 100, NEAR, PRESENTED))
+    times = [of.time_s("JUWELS", 100, NEAR, size, name) or math.nan for name in ("blocked", mapper)]
+    return ratio, f"blocked {format_time(times[0])}, {mapper} {format_time(times[1])} where {size} is printed"
+
+
+def _bad_blocked(word_bytes: int) -> Callable[[Evidence], float]:
+    """Blocked at 65,536 bytes with hops against what the sizes beside it let expect."""
+
+    def found(of: Evidence) -> float:
+        at = 65536 // word_bytes
+        before, here, after = (of.time_s("JUWELS", 100, HOPS, size, "blocked") or math.nan for size in (at // 2, at, at * 2))
+        return here / math.sqrt(before * after)
+
+    return found
+
+
+def _nodecart(of: Evidence) -> Found:
+    """The largest gain over Nodecart: of the stencils that a program has, without Table VII, whose times jump."""
+    places = [(machine, nodes) for machine, nodes in _TABLES if (machine, nodes) != ("JUWELS", 100)]
+    steady = [r for place in places for stencil in (NEAR, HOPS) for r in of.ratios(*place, stencil, PRESENTED, "nodecart")]
+    every = [r for place in _TABLES for stencil in STENCILS for r in of.ratios(*place, stencil, PRESENTED, "nodecart")]
+    value, size, mapper = max(steady)
+    return value, f"{mapper} at {size}, without 'component' and Table VII; with them {max(every)[0]:.1f}; median " + (
+        f"{median(ratio for ratio, *_ in every):.2f}"
+    )
+
+
+def _worse_than_predicted(of: Evidence) -> Found:
+    """VieM's times by what its J_max predicts, against those of the others on JUWELS."""
+    line = fit_line("JUWELS", of.times)
+
+    def off(mapper: str) -> float:
+        score = of.score(50, NEAR, mapper)[1]
+        rows = [t for t in of.times if (t.machine, t.nodes, t.stencil, t.mapping) == ("JUWELS", 50, NEAR, mapper)]
+        return median(t.time_s / (line.intercept_s + line.s_per_byte * score * t.message_bytes) for t in rows)
+
+    others = {mapper: off(mapper) for mapper in PRESENTED}
+    return off("viem") / max(others.values()), f"VieM {off('viem'):.2f} times the law of J_max, the others at most " + (
+        f"{max(others.values()):.2f}"
+    )
+
+
+def _notches(of: Evidence, stencil: str, *mappers: str) -> str:
+    boxes = [of.box(stencil, mapper) for mapper in mappers]
+    each = (f"{box.mapper} {box.median:.3f} [{box.notch[0]:.3f}, {box.notch[1]:.3f}]" for box in boxes)
+    return f"{stencil} {', '.join(each)}"
+
+
+def _beats(mapper: str) -> Callable[[Evidence], Found]:
+    def found(of: Evidence) -> Found:
+        apart = [s for s in STENCILS if of.box(s, mapper).clearly_below(of.box(s, "nodecart"))]
+        return len(apart), "; ".join(_notches(of, stencil, mapper, "nodecart") for stencil in STENCILS)
+
+    return found
+
+
+def _like_nodecart(of: Evidence) -> Found:
+    alike = [of.box(stencil, KD).overlaps(of.box(stencil, "nodecart")) for stencil in STENCILS]
+    words = "; ".join(_notches(of, stencil, KD, "nodecart") for stencil in STENCILS)
+    return sum(one != (stencil == HOPS) for one, stencil in zip(alike, STENCILS, strict=True)), words
+
+
+def _like_viem(stencil: str) -> Callable[[Evidence], Found]:
+    return lambda of: (float(of.box(stencil, STRIPS).overlaps(of.box(stencil, "viem"))), _notches(of, stencil, STRIPS, "viem"))
+
+
+def _pairs(of: Evidence, nodes: int, stencil: str, mappers: Sequence[str]) -> str:
+    return ", ".join(f"{mapper} {'/'.join(map(str, of.score(nodes, stencil, mapper)))}" for mapper in mappers)
+
+
+def _two_edges(nodes: int) -> Callable[[Evidence], Found]:
+    def found(of: Evidence) -> Found:
+        optimal = {m for m in (*PRESENTED, "nodecart", "viem") if of.score(nodes, COMPONENT, m)[1] == 2}
+        return len(optimal ^ {KD, STRIPS}), f"J_sum/J_max {_pairs(of, nodes, COMPONENT, COMPARED)}"
+
+    return found
+
+
+def _scores_below(nodes: int, stencil: str, mappers: Sequence[str], other: str, which: Sequence[int]) -> Callable[
+    [Evidence], Found
+]:  # fmt: skip
+    """How many of the mappers' scores are not below another's."""
+
+    def found(of: Evidence) -> Found:
+        theirs = of.score(nodes, stencil, other)
+        worse = [m for m in mappers for i in which if of.score(nodes, stencil, m)[i] >= theirs[i] + (i == 1)]
+        return len(worse), f"J_sum/J_max {_pairs(of, nodes, stencil, (*mappers, other))}"
+
+    return found
+
+
+def _viem_over_optimum(which: int) -> Callable[[Evidence], float]:
+    return lambda of: of.score(100, COMPONENT, "viem")[which] / of.score(100, COMPONENT, STRIPS)[which]
+
+
+def _degree(stencil: str) -> Callable[[Evidence], int]:
+    """Messages of an inner rank: the most that a node sends where each rank has one of its own."""
+
+    def found(of: Evidence) -> int:
+        grid = (7,) * of.axes
+        count = 7**of.axes
+        mapped = map_grid(grid, [1] * count, stencil, algorithms=["blocked"], how=How(keep_maps=False))
+        return mapped.results[0].j_max
+
+    return found
+
+
+def _three_way(of: Evidence) -> Found:
+    """J_sum of a grid of three rows, filled row by row with parts of those sizes."""
+    third, at, cuts = sum(of.parts) / 3, 0.0, 0
+    for part in of.parts:
+        at += part
+        cuts += at % third != 0
+    return 2 * cuts, f"3 rows of {third:g}"
+
+
+def _two_by_n(of: Evidence) -> int:
+    n = 2 * len(of.nodes) + 1
+    mapped = map_grid((of.axes, n), [n] * of.axes, NEAR, algorithms=[HYPERPLANE], how=How(keep_maps=False))
+    return mapped.results[0].j_max
+
+
+def _first_cut(of: Evidence) -> float:
+    """J_sum of two nodes of a grid with hops along the first axis: 24 of 12x12 cut along the second, 144 along the first."""
+    side = 6 * of.axes
+    mapped = map_grid((side, side), [side * side // 2] * 2, HOPS, algorithms=[HYPERPLANE], how=How(keep_maps=False))
+    return mapped.results[0].j_sum
+
+
+def _unequal(of: Evidence) -> Found:
+    placed = []
+    for mapper in (*PRESENTED, "nodecart"):
+        try:
+            map_grid((sum(of.nodes), 1), list(of.nodes), NEAR, algorithms=[mapper], how=How(keep_maps=False))
+        except InputError:
+            continue
+        placed.append(mapper)
+    return len(placed), f"nodes of {', '.join(map(str, of.nodes))} ranks: {', '.join(placed)}"
+
+
+def _incoherent(of: Evidence) -> float:
+    """How many nodes of 50x48 hold ranks that are not connected, by stencil strips."""
+    grid = GRIDS[50] if of.axes == 2 else (48 * 50, 1)
+    mapped = map_grid(grid, [48] * 50, NEAR, algorithms=[STRIPS if of.axes == 2 else "random"])
+    node_of = np.asarray(mapped.results[0].node_of_cell).reshape(grid)
+    return sum(_parts(np.argwhere(node_of == node)) > 1 for node in range(50))
+
+
+def _parts(cells: np.ndarray) -> int:
+    left, parts = {tuple(map(int, cell)) for cell in cells}, 0
+    while left:
+        parts, reached = parts + 1, [left.pop()]
+        while reached:
+            x, y = reached.pop()
+            beside = {(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)} & left
+            left -= beside
+            reached += beside
+    return parts
+
+
+def _arguments(of: Evidence) -> int:
+    """Parameters of a function in rankwise.h; 0: it has none of that name."""
+    functions = header().functions
+    return len(functions[of.call].parameters) if of.call in functions else 0
+
+
+def _over_hyperplane(mapper: str) -> Callable[[Evidence], Found]:
+    words = "ours place all 4800 ranks at once, the paper's each rank itself"
+    return lambda of: (of.seconds[mapper] / of.seconds[HYPERPLANE], words)
+
+
+def _machines() -> list[Claim[Evidence]]:
+    def figure(machine: str, name: str, scale: float = 1.0) -> Callable[[Evidence], float]:
+        return lambda of: (of.machines[machine].get(name) or 0.0) * scale
+
+    said = {"VSC4": (790, 3.1, 0.5), "SuperMUC-NG": (6336, 3.1, 0.25), "JUWELS": (2271, 2.7, 0.5)}
+    return [
+        Claim(f"VI-A, Table I, {machine}", says, allowed, ours, show, f"rankwise machines show {LISTED[machine]}")
+        for machine, (nodes, clock, taper) in said.items()
+        for says, allowed, ours, show in (
+            (f"{nodes} nodes", exactly(nodes), figure(machine, "nodes"), "{:.0f}"),
+            ("48 cores a node", exactly(48), figure(machine, "cores"), "{:.0f}"),
+            (f"{clock} GHz", about(clock, 0.02), figure(machine, "node_peak", 1e-9 / 48 / _FLOPS_A_CLOCK),
+             "{:.2f} GHz by the peak that its site gives"),
+            (f"tapered {1 / taper:g}:1", exactly(taper), figure(machine, "taper"), "{:g}"),
+            ("100 Gbit/s", exactly(100), figure(machine, "link_bandwidth", 8e-9), "{:.0f} Gbit/s"),
+        )
+    ]  # fmt: skip
+
+
+_ANY_SIZE, _SMALL, _BIG = range(1 << 30), range(1025), range(16384, 1 << 30)
+_N50, _MAP = [(machine, 50) for machine in MACHINES], "rankwise map"
+CLAIMS: Sequence[Claim[Evidence]] = (
+    Claim("Abstract, VII", "two orders of magnitude faster than VieM", at_least(2),
+          lambda of: math.log10(VIEM_S / of.seconds[HYPERPLANE]), "{:.1f} orders by our hyperplane", _MAP),
+    Claim("Abstract, VII", "up to three times faster than Nodecart", up_to(3), _nodecart, "{:.2f} times"),
+    Claim("I", "nodes may hold different numbers of ranks", exactly(3), _unequal, "{:.0f} of the three and Nodecart", _MAP),
+    Claim("II, Fig. 1, Fig. 2", "nearest neighbour: 2 an axis", exactly(4), _degree(NEAR), "{:.0f} in 2-D", _MAP),
+    Claim("II, Fig. 2", "component: no messages along the last axis", exactly(2), _degree(COMPONENT), "{:.0f} in 2-D", _MAP),
+    Claim("II, Fig. 2", "with hops: 4 more", exactly(8), _degree(HOPS), "{:.0f} in 2-D", _MAP),
+    cannot("IV, Theorem IV.3", "GRID-PARTITION is NP-hard", "a proof is not run"),
+    Claim("IV, Fig. 3", "six parts 6, 3, 3, 2, 2, 2: J_sum is 6", exactly(6), _three_way, "{:.0f}"),
+    Claim("IV, Fig. 3", "its grid is [6, 2]", exactly(12), lambda of: sum(of.parts), "the parts have {:.0f} cells"),
+    Claim("V-A, Eqs. 1, 2", "the axis with the least cosines is cut", exactly(24), _first_cut,
+          "J_sum {:.0f} of 12x12 with hops", _MAP),
+    Claim("V-A, Algorithm 1", "[2, n], n odd: 3 edges each", exactly(3), _two_by_n, "J_max {:.0f}", _MAP),
+    cannot("V-A, Fig. 4", "5 x 4 on 5 nodes in three steps", "the picture prints no score"),
+    cannot("V-A, Theorem V.1, Eq. 3", "a split always exists", "a proof is not run; all instances below are split"),
+    Claim("V-A, Theorem V.2, Eqs. 4 to 7", "halves are 1/2 or more of each other", at_least(0.5),
+          lambda of: min((p // 2) / ((p + 1) // 2) for p in of.primes), "least {:.2f}"),
+    cannot("V, Algorithms 1 to 3", "O(log N sum d), O(log p log d), O(k d)",
+           "bounds without constants; ours place all ranks at once"),
+    Claim("V-C, Fig. 5", "strips in turns keep nodes coherent", NONE, _incoherent, "{:.0f} of 50 nodes are not", _MAP),
+    *_machines(),
+    Claim("VI-B, Listing 1", "8 arguments of MPIX_Cart_stencil_comm", exactly(8), _arguments, "{:.0f}", "rankwise preload"),
+    Claim("VI-B", "MPI_Dims_create: 50x48 and 75x64", NONE,
+          lambda of: counted([g for g in GRIDS.values() if balanced_dims(math.prod(g), of.axes) != g]),
+          "{:.0f} differ", _MAP),
+    Claim("VI-C", "144 instances", exactly(144),
+          lambda of: len({(r.instance.nodes, r.instance.ranks_per_node, len(r.instance.grid))
+          for r in of.results}), "{:.0f}"),
+    Claim("VI-C", "node counts 10, 13, 16, ..., 33", exactly(33), lambda of: max(r.instance.nodes for r in of.results),
+          "{:.0f} is the last of eight, 144 = 8 x 9 x 2"),
+    *(Claim("VI-C, Fig. 8", f"the median of {mapper} is better than Nodecart's", exactly(3), _beats(mapper),
+            "for {:.0f} of 3 stencils")
+      for mapper in (HYPERPLANE, STRIPS)),
+    Claim("VI-C, Fig. 8", "k-d tree is like Nodecart with hops only", NONE, _like_nodecart, "{:.0f} stencils against it"),
+    *(Claim("VI-C, Fig. 8", f"strips like VieM ({stencil})", exactly(1), _like_viem(stencil), "{:.0f} (1: notches overlap)")
+      for stencil in (NEAR, COMPONENT)),
+    cannot("VI-D", "200 repetitions, outliers removed", "no samples were published"),
+    *_up_to(50, NEAR, [HYPERPLANE], VSC4=3, SuperMUC_NG=2), *_up_to(50, NEAR, [STRIPS], VSC4=4, SuperMUC_NG=3),
+    *(_speedup(50, NEAR, [mapper], "JUWELS", above(5), "more than 5 times blocked") for mapper in (HYPERPLANE, STRIPS)),
+    Claim("VI-D, Fig. 6", "all three beat Nodecart by J (N = 50)", NONE, _scores_below(50, NEAR, PRESENTED, "nodecart", (0, 1)),
+          "{:.0f} scores against it"),
+    Claim("VI-D, Table II", "... and by time on VSC4", NONE,
+          lambda of: _slower(of, [("VSC4", 50)], NEAR, PRESENTED, "nodecart"), "{:.0f} times are not"),
+    *(Claim(f"VI-D, {_TABLES[machine, 50]}", f"... and mostly on {machine}", above(0.5),
+            partial(_share, machine=machine, nodes=50, stencil=NEAR, mappers=PRESENTED, over="nodecart", least=1.0),
+          "{:.0%} of times")
+      for machine in MACHINES[1:]),
+    Claim("VI-D, Fig. 6", "strips beat VieM by J (N = 50)", NONE, _scores_below(50, NEAR, [STRIPS], "viem", (0, 1)),
+          "{:.0f} scores against it"),
+    Claim("VI-D, Tables II, IV, VI", "strips beat VieM on all machines", NONE,
+          lambda of: _slower(of, _N50, NEAR, [STRIPS], "viem"),
+          "{:.0f} times do not"),
+    Claim("VI-D, Tables II, IV, VI", "hyperplane, k-d tree similar or better", NONE,
+          lambda of: _slower(of, _N50, NEAR, [HYPERPLANE, KD], "viem", _SIMILAR), "{:.0f} times are more than 10 % slower"),
+    Claim("VI-D, Table VI", "VieM is slower on JUWELS than J predicts", above(1), _worse_than_predicted,
+          "{:.2f} times the others"),
+    *_up_to(100, NEAR, [HYPERPLANE, STRIPS], VSC4=3, SuperMUC_NG=2.5, JUWELS=2),
+    Claim("VI-D, Table VII", "65,536 and 262,144 B: above forty", above(40), _forty(1), "{:.1f} times"),
+    Claim("VI-D, Table VII", "... if tables count words of 8 B", above(40), _forty(_WORD_BYTES), "{:.1f} times"),
+    Claim("VI-D, Table VII", "forty is the largest", about(40, 0.5), _outlier, "{:.1f} times"),
+    *_up_to(50, HOPS, [HYPERPLANE, STRIPS], VSC4=4, SuperMUC_NG=3.5, JUWELS=3),
+    Claim("VI-D, Fig. 6", "VieM beats all three by J (hops)", NONE,
+          lambda of: (len([m for m in PRESENTED if of.score(50, HOPS, m)[0] <= of.score(50, HOPS, "viem")[0]]),
+                      f"J_sum/J_max {_pairs(of, 50, HOPS, (*PRESENTED, 'viem'))}"), "{:.0f} scores against it"),
+    *(Claim(f"VI-D, {_TABLES[machine, 50]}", f"VieM beats all three on {machine} (hops)", above(0.5),
+            partial(_viem_wins, machine=machine, nodes=50, stencil=HOPS, mappers=PRESENTED, sizes=_ANY_SIZE),
+          "at {:.0%} of sizes")
+      for machine in MACHINES[:2]),
+    Claim("VI-D, Table VI", "strips similar or better for large (hops)", at_least(_SIMILAR),
+          lambda of: min(r for r, size, _ in of.ratios("JUWELS", 50, HOPS, [STRIPS], "viem") if size in _BIG),
+          "at least {:.2f} times"),
+    *(Claim(f"VI-D, {_TABLES[machine, 50]}", f"two to three times Nodecart on {machine} (hops)", (2 * 0.85, 3 * 1.15),
+            partial(_largest_of, machine=machine, nodes=50, stencil=HOPS, over="nodecart"), "{:.1f} times")
+      for machine in MACHINES),
+    *_up_to(100, HOPS, PRESENTED, VSC4=4.5, SuperMUC_NG=3.5),
+    Claim("VI-D, Table VII", "more than 2 times blocked on JUWELS (hops)", above(2), _medians("JUWELS", 100, HOPS, "blocked"),
+          "least {:.2f} times"),
+    Claim("VI-D, Table VII", "blocked is bad at 65,536 B (hops)", above(1.5), _bad_blocked(1),
+          "{:.2f} times what its neighbours say"),
+    Claim("VI-D, Table VII", "... if tables count words of 8 B (hops)", above(1.5), _bad_blocked(_WORD_BYTES),
+          "{:.2f} times what its neighbours say"),
+    Claim("VI-D, Table III", "more than 2 times Nodecart on VSC4 (hops)", above(2), _medians("VSC4", 100, HOPS, "nodecart"),
+          "least {:.2f} times"),
+    *(Claim(f"VI-D, {_TABLES[machine, 100]}", f"mostly above 1.3 times Nodecart on {machine}", above(0.5),
+            partial(_share, machine=machine, nodes=100, stencil=HOPS, mappers=PRESENTED, over="nodecart", least=1.3),
+          "{:.0%} of times")
+      for machine in MACHINES[1:]),
+    *(Claim(f"VI-D, Fig. {6 + (nodes == 100)}", f"only k-d tree and strips are optimal (N = {nodes})", NONE, _two_edges(nodes),
+            "{:.0f} mappers against it") for nodes in GRIDS),
+    *_up_to(50, COMPONENT, [KD, STRIPS], VSC4=10, SuperMUC_NG=5, JUWELS=12),
+    *(Claim(f"VI-D, {_TABLES[machine, 50]}", f"VieM is similar on {machine} (component)", about(1, 0.15),
+            _viem_median(machine, 50, COMPONENT, [KD, STRIPS]),
+          "median {:.2f} times the best of ours") for machine in MACHINES[:2]),
+    Claim("VI-D, Table VI", "VieM is faster for small ones (component)", above(0.5),
+          partial(_viem_wins, machine="JUWELS", nodes=50, stencil=COMPONENT, mappers=[KD, STRIPS], sizes=_SMALL),
+          "at {:.0%} of sizes"),
+    *_up_to(100, COMPONENT, [KD, STRIPS], VSC4=14, SuperMUC_NG=5, JUWELS=16),
+    *(Claim(f"VI-D, {_TABLES[machine, 100]}", f"VieM matches or beats ours on {machine} (component)", at_least(_SIMILAR),
+            _viem_median(machine, 100, COMPONENT, [KD, STRIPS]),
+          "median {:.2f} times the best of ours") for machine in MACHINES),
+    Claim("VI-D, Fig. 7", "VieM: 1.6 times the optimal J_sum", about(1.6, 0.03), _viem_over_optimum(0),
+          "the public VieM: {:.2f} times"),
+    Claim("VI-D, Fig. 7", "VieM: 8.5 times the optimal J_max", about(8.5, 0.01), _viem_over_optimum(1),
+          "the public VieM: {:.2f} times"),
+    Claim("VI-E, Fig. 9", "VieM: 7.95 s, a factor of more than 400", above(400), lambda of: VIEM_S / of.seconds[HYPERPLANE],
+          "{:,.0f} times our hyperplane", _MAP),
+    Claim("VI-E, Fig. 9", "hyperplane and k-d tree are equal", about(1, 0.1), _over_hyperplane(KD), "k-d tree {:.2f} times",
+          _MAP),
+    Claim("VI-E, Fig. 9", "Nodecart takes 28 % longer", about(1.28, 0.1), _over_hyperplane("nodecart"), "{:.2f} times", _MAP),
+    Claim("VI-E, Fig. 9", "strips take more than twice as long", above(2), _over_hyperplane(STRIPS), "{:.2f} times", _MAP),
+    Claim("VII", "future: released in MPI implementations", ANY, _arguments,
+          "programs are reordered, MPIX call of {:.0f} arguments",
+          "rankwise preload"),
+)  # fmt: skip
