@@ -1,5 +1,7 @@
 #include "events.h"
 
+#include "live.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,9 +214,12 @@ static struct span timed_words(const struct site* site, word* a) {
   struct span span = {.seen = 1};
   site->from->calls++;
   span.start = ticks();
+  open_call.from = site->from;
+  open_call.since = site->timed ? span.start : 0;
   if (threaded) unlock_threads();
   span.result = site->function == ABSENT ? call_absent(site, a) : invoke_words(site->function, site->arguments, a);
   if (threaded) lock_threads();
+  open_call.since = 0;
   span.end = ticks();
   site->from->ticks += span.end - span.start;
   site->from->timed++;
@@ -236,6 +241,7 @@ int wait_for(const struct site* site, word* a, struct waiting at) {
   }
   if (!handles || (own_statuses && !statuses)) abort();
   for (size_t i = 0; i < count; i++) handles[i] = handle_at(at.requests, (int64_t)i);
+  note_requests((word)at.count, at.requests);
   struct span span = timed_words(site, a);
   if (span.result == 0 && !(at.flag && !*(const int32_t*)a[at.flag])) {
     const int32_t* indices = at.indices ? (const int32_t*)a[at.indices] : NULL;

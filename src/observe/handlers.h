@@ -6,6 +6,7 @@
 #include "families.h"
 #include "handles.h"
 #include "events.h"
+#include "live.h"
 
 #define HANDLER static inline __attribute__((always_inline)) int
 
@@ -27,10 +28,12 @@ static inline __attribute__((always_inline)) struct span timed(const struct site
   struct span span = {.seen = recording};
   s.from->calls++;
   if (s.timed || span.seen) span.start = ticks();
+  if (s.timed) note_open(&s, a, span.start);
   // Others may call meanwhile; this thread's own calls from within are not the program's.
   if (threaded) unlock_threads();
   span.result = invoke(s, a);
   if (threaded) lock_threads();
+  if (s.timed) open_call.since = 0;
   if (s.timed || span.seen) {
     span.end = ticks();
     s.from->ticks += span.end - span.start;

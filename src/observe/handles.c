@@ -93,6 +93,8 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 
 static struct comm** bucket_of(word handle) { return &buckets[(handle ^ handle >> 5 ^ handle >> 13) % BUCKETS]; }
 
+struct comm* comm_bucket(word handle) { return *bucket_of(handle); }
+
 struct comm* comm_known(word handle) {
   struct comm* comm = *bucket_of(handle);
   while (comm && comm->handle != handle) comm = comm->next;
@@ -344,6 +346,17 @@ struct request* request_find(word handle) {
     if (table[i].handle == handle) return &table[i];
   }
   return NULL;
+}
+
+int request_peek(word handle, struct request* copy, int (*peek)(void* copy, word from, size_t bytes)) {
+  struct request* first = table;
+  uint32_t last = size;
+  for (uint32_t i = 0; first && i < last; i++) {
+    uint32_t place = ((uint32_t)(((uint64_t)handle * UINT64_C(0x9E3779B97F4A7C15)) >> 32) + i) & (last - 1);
+    if (!peek(copy, (word)&first[place], sizeof *copy) || !copy->used) return 0;
+    if (copy->handle == handle) return 1;
+  }
+  return 0;
 }
 
 void request_remove(struct request* request) {

@@ -5,6 +5,8 @@
 #include "families.h"
 #include "store.h"
 
+#include <stddef.h>
+
 // Communicators, windows and types of the program: their numbers, their ranks in the world, their sizes.
 
 struct comm {
@@ -48,6 +50,8 @@ int world_open(word session, int* rank, int* ranks);
 
 struct comm* comm_of(word handle, int is_window);
 struct comm* comm_known(word handle);
+// The first of those among which a handle's is.
+struct comm* comm_bucket(word handle);
 int number_of(struct comm* comm);
 int world_rank(struct comm* comm, int rank);
 struct neighbors* neighbors_of(struct comm* comm);
@@ -106,6 +110,8 @@ struct request {
 struct request* request_add(word handle);
 struct request* request_find(word handle);
 void request_remove(struct request* request);
+// Copies a request from another thread, by what reads memory that may vanish; returns whether there is one.
+int request_peek(word handle, struct request* copy, int (*peek)(void* copy, word from, size_t bytes));
 // Forgets all but persistent ones: a window has ended.
 void requests_forget(void);
 

@@ -72,6 +72,7 @@ static void begin(word session) {
   int rank = -1, ranks = 0;
   if (me || !folder || !*folder || !family_find() || !world_open(session, &rank, &ranks)) return;
   if (!store_open(folder, rank, ranks, call_names, CALL_COUNT)) return;
+  live_begin();
   threaded = level >= mpi.thread_multiple;
   me->family = (uint32_t)mpi.number;
   me->threads = (uint32_t)level;
@@ -157,6 +158,7 @@ static void begin_of_session(word session) {
 
 static void end(uint32_t state) {
   if (!me) return;
+  live_end();
   store_close(state);
   me = NULL;
 }

@@ -45,7 +45,7 @@ static int64_t clock_ns(clockid_t clock) {
 
 // The time of day when the library was loaded, and from then on what has passed by a clock that nobody sets or slews.
 // Of several readings the quickest: between the two clocks a rank may lose its core.
-static struct clock_pair clocks(void) {
+struct clock_pair clock_now(void) {
   struct clock_pair best = {0};
   uint64_t least = UINT64_MAX;
   for (int i = 0; i < 8; i++) {
@@ -61,12 +61,12 @@ static struct clock_pair clocks(void) {
 
 __attribute__((constructor)) static void at_load(void) {
   day_offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC_RAW);
-  loaded = clocks();
+  loaded = clock_now();
 }
 
 // Compares the clocks: the rate of ticks, and how far the time of day was set meanwhile.
 static void compare_clocks(struct rank_page* page) {
-  page->last = clocks();
+  page->last = clock_now();
   page->set_ns = clock_ns(CLOCK_REALTIME) - page->last.ns;
   double seconds = (double)(page->last.ns - page->first.ns) * 1e-9;
   ticks_per_second = (uint64_t)((double)(page->last.ticks - page->first.ticks) / (seconds > 1e-6 ? seconds : 1e-6));

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LAYOUT 4
+#define LAYOUT 5
 enum {
   MAX_CALLS = 256,
   MAX_EDGES = 8192,  // of a rank; edge 0 takes what goes to further ones
@@ -20,6 +20,7 @@ enum {
   MAX_MODULES = 64,
   MAX_SHAPE_WORDS = 16384,
   HISTOGRAM_BINS = 32,
+  MAX_PARTNERS = 16,
   KIND_BITS = 3
 };
 
@@ -92,6 +93,23 @@ struct clock_pair {
 enum { STATE_CLAIMED, STATE_RUNNING, STATE_FINALIZED, STATE_ABORTED };
 enum { LOST_EDGES = 1, LOST_EVENTS = 2, LOST_TABLES = 4, LOST_ALL = 8 };
 
+enum { WAITS_TO_SEND = 1, WAITS_FOR_MESSAGE, WAITS_FOR_ALL };
+
+// Whom a rank waits for: world -1 any, -2 that of a rank in a communicator (rank -1: all of its ranks).
+struct partner {
+  int32_t world, rank, comm, tag;
+  uint32_t kind;
+};
+
+// The call that a rank is in, if it has been for half a second.
+struct live {
+  struct clock_pair now;
+  uint64_t since;  // ticks; 0: none
+  uint16_t site, waits_for_any;
+  uint32_t partners;  // also those beyond the list
+  struct partner partner[MAX_PARTNERS];
+};
+
 struct rank_page {
   uint64_t layout;
   int32_t rank, ranks;
@@ -112,6 +130,7 @@ struct rank_page {
   struct cart cart[MAX_CARTS];
   struct window window[MAX_WINDOWS];
   struct call_site call[MAX_CALLS];
+  struct live live;
 };
 
 // The region: page, collectives, communicators, edges, events, sites, modules, shapes.
@@ -166,6 +185,9 @@ int number_comm(struct comm_line line);
 
 // The number of a shape, the same for the same; -1 where there is no more room.
 int number_shape(const struct shape* shape);
+
+// Both clocks at one instant.
+struct clock_pair clock_now(void);
 
 static inline uint64_t ticks(void) {
 #if defined(__x86_64__)

@@ -20,6 +20,7 @@ def name_of(path: str, asked: Mapping[str, Any]) -> str:
     if words == ["profile", "fit"]:
         return "fit"
     beside = {
+        "observe show": "live" if asked.get("live") else "",
         "doctor": "nodes" if asked.get("nodes") else "",
         "report": "profiles" if asked.get("profiles") else "",
         "map": "observed" if asked.get("observed") or asked.get("graph") else "",

@@ -13,6 +13,7 @@ import typer
 from rankwise import _core
 from rankwise.api import advising, tuning
 from rankwise.api.advising import Target, Trying
+from rankwise.api.observing import View
 from rankwise.api.tuning import Tuning
 from rankwise.cli.base import Json, group, show, tell, verb, writable
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError, exit_code
@@ -63,17 +64,14 @@ def run(
     "show",
     """rankwise observe show app.comm
     rankwise observe show app.comm --ranks
+    rankwise observe show app.comm --live
     rankwise observe show app.comm --json
     rankwise observe show app.comm --plot matrix.html""",
     under=observe_verbs,
 )
 def show_record(
     file: File,
-    ranks: Annotated[bool, typer.Option("--ranks", help="Show compute, MPI, wait, messages and bytes of each rank.")] = False,
-    collectives: Annotated[
-        bool, typer.Option("--collectives", help="Show time and wait in collectives by call, size and call site.")
-    ] = False,
-    which: Annotated[bool, typer.Option("--which", help="Show which algorithms the MPI selects for collectives.")] = False,
+    view: View,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.", callback=writable)] = None,
     since_s: Annotated[float, typer.Option("--from", help="Look at steps from here on: seconds since the beginning.")] = 0.0,
     until_s: Annotated[float | None, typer.Option("--to", help="Look at steps up to here. Default: the end.")] = None,
@@ -84,12 +82,18 @@ def show_record(
 
     if plot is not None and plot.suffix not in (".svg", ".html"):
         raise InputError(f"--plot {plot} is no picture that can be drawn: give it the ending .svg or .html")
+    if view.live:
+        from rankwise.api.live import live as running
+
+        return show(running(file), as_json)
     found = load_record(file, since_s, until_s)
     if plot is not None:
         found.plot().save(plot)
         tell(f"picture: {plot}")
-    views = ((ranks, found.rank_blocks), (collectives, found.collective_blocks), (which, found.algorithm_blocks))
-    show(found, as_json, next((view() for asked, view in views if asked), None))
+    views = (
+        (view.ranks, found.rank_blocks), (view.collectives, found.collective_blocks), (view.which, found.algorithm_blocks),
+    )  # fmt: skip
+    show(found, as_json, next((blocks() for asked, blocks in views if asked), None))
 
 
 @verb(

@@ -114,7 +114,7 @@ def _numbered(lines: Array) -> Array:
     return np.vstack([ordered[:4], number, ordered[4]])
 
 
-LAYOUT = 4  # and all below as in src/observe/store.h
+LAYOUT = 5  # and all below as in src/observe/store.h
 _MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 8192, 1024, 1024, 16, 8, 3
 _WINDOW_EVENTS = 65536
 _NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9650176
@@ -146,6 +146,11 @@ _EDGE = np.dtype(
         ("histogram", "<u4", HISTOGRAM_BINS),
     ]
 )
+_PARTNER = np.dtype([*((name, "<i4") for name in ("world", "rank", "comm", "tag")), ("kind", "<u4")])
+_LIVE = np.dtype(
+    [("now", _CLOCK), ("since", "<u8"), ("site", "<u2"), ("waits_for_any", "<u2"), ("partners", "<u4")]
+    + [("partner", _PARTNER, 16)]
+)
 _PAGE = np.dtype(
     [("layout", "<u8")]
     + [
@@ -170,12 +175,12 @@ _PAGE = np.dtype(
     + [("involuntary_switches", "<u8"), ("first", _CLOCK), ("last", _CLOCK)]
     + [("set_ns", "<i8"), ("begun", "<u8"), ("ended", "<u8")]
     + [("host", "S64"), ("library", "S192"), ("cart", _CART, _MAX_CARTS), ("window", _WINDOW, _MAX_WINDOWS)]
-    + [("call", SITE, MAX_CALLS)]
+    + [("call", SITE, MAX_CALLS), ("live", _LIVE)]
 )
 
 
 @dataclass
-class _Part:
+class Part:
     """What one rank left."""
 
     page: Any
@@ -212,7 +217,7 @@ class _Part:
 def merged(folder: Path, header: dict[str, Any]) -> Record | None:
     """Return what the ranks left in a folder, as a record with ``header`` and more; None where there is nothing."""
     notes: list[str] = []
-    parts = _one_world([part for path in sorted(folder.glob("*.node")) for part in _parts(path)], notes)
+    parts = one_world([part for path in sorted(folder.glob("*.node")) for part in parts_in(path)], notes)
     if not parts:
         return None
     ranks = int(parts[0].page["ranks"])
@@ -287,7 +292,7 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
     return aligned(record)
 
 
-def _parts(path: Path) -> Iterator[_Part]:
+def parts_in(path: Path) -> Iterator[Part]:
     """Yield what the ranks of a node left in its file."""
     with path.open("rb") as stream:
         start, size = stream.read(_REGIONS_AT), os.fstat(stream.fileno()).st_size
@@ -322,10 +327,10 @@ def _parts(path: Path) -> Iterator[_Part]:
                 sites[first : first + len(lines)] = lines
             modules = array(at + _MODULES_AT, MODULE, min(int(page["modules"]), MAX_MODULES))
             shapes = array(at + _SHAPES_AT, np.dtype("<u8"), min(int(page["shape_words"]), _MAX_SHAPE_WORDS))
-            yield _Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names, sites, modules, shapes)
+            yield Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names, sites, modules, shapes)
 
 
-def _one_world(parts: Sequence[_Part], notes: list[str]) -> list[_Part]:
+def one_world(parts: Sequence[Part], notes: list[str]) -> list[Part]:
     """Return one part for each rank, in order: of the last world that the command made."""
     spawned = sum(bool(part.page["spawned"]) for part in parts)
     if spawned:
@@ -334,7 +339,7 @@ def _one_world(parts: Sequence[_Part], notes: list[str]) -> list[_Part]:
     if not own:
         return []
     latest = max(own, key=lambda part: int(part.page["last"]["ns"]))
-    newest: dict[int, _Part] = {}
+    newest: dict[int, Part] = {}
     for part in sorted(own, key=lambda part: int(part.page["first"]["ns"])):
         if part.page["ranks"] == latest.page["ranks"]:
             newest[part.rank] = part
@@ -357,7 +362,7 @@ class _Clock:
         return self.ns + round((int(tick) - self.ticks) * self.ns_per_tick)
 
 
-def _clock(parts: Sequence[_Part]) -> _Clock:
+def _clock(parts: Sequence[Part]) -> _Clock:
     """Return a node's clock: of the rank that could compare for longest, since all share their ticks."""
     page = max((part.page for part in parts), key=lambda page: int(page["last"]["ns"]) - int(page["first"]["ns"]))
     first, last = page["first"], page["last"]
@@ -365,7 +370,7 @@ def _clock(parts: Sequence[_Part]) -> _Clock:
     return _Clock(int(last["ticks"]), int(last["ns"]), ns / ticks if ticks > 0 and ns > 0 else 1.0)
 
 
-def _tell_ends(parts: Sequence[_Part], ranks: int, notes: list[str]) -> None:
+def _tell_ends(parts: Sequence[Part], ranks: int, notes: list[str]) -> None:
     def tell(which: Sequence[int], words: str) -> None:
         if which:
             notes.append(f"rank{'s' * (len(which) > 1)} {ranges(which)} {words}")
@@ -408,7 +413,7 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans(numbers))
 
 
-def _communicators(parts: Sequence[_Part], ranks: int) -> tuple[dict[int, Array], list[dict[str, Any]]]:
+def _communicators(parts: Sequence[Part], ranks: int) -> tuple[dict[int, Array], list[dict[str, Any]]]:
     """Return for each rank the common numbers of its communicators, and what is known of each."""
     lines: dict[int, list[Any]] = {}  # id: first use, size, ranks, whether it is an inter-communicator
     place: dict[tuple[int, int], int] = {}
@@ -438,7 +443,7 @@ def _communicators(parts: Sequence[_Part], ranks: int) -> tuple[dict[int, Array]
     return of_rank, known
 
 
-def _shapes(parts: Sequence[_Part]) -> tuple[dict[int, dict[int, int]], list[dict[str, Any]]]:
+def _shapes(parts: Sequence[Part]) -> tuple[dict[int, dict[int, int]], list[dict[str, Any]]]:
     """Return for each rank the common numbers of its collectives' shapes, and what these are (see store.h), each once."""
     common: dict[bytes, int] = {}
     of_rank: dict[int, dict[int, int]] = {}
@@ -460,7 +465,7 @@ def _shapes(parts: Sequence[_Part]) -> tuple[dict[int, dict[int, int]], list[dic
 
 
 def _events(
-    parts: Sequence[_Part], clocks: dict[str, _Clock], origin: int, numbers: dict[int, Array], column: Array
+    parts: Sequence[Part], clocks: dict[str, _Clock], origin: int, numbers: dict[int, Array], column: Array
 ) -> tuple[dict[int, tuple[Array, Array]], list[dict[str, int]]]:
     """Return the events of each rank in ns since the common begin with the numbers of their sites, and their windows."""
     events, windows = {}, []
@@ -485,7 +490,7 @@ def _events(
     return events, [window for window in windows if window["events"]]
 
 
-def _collectives(parts: Sequence[_Part], numbers: dict[int, Array], calls: list[str], column: Array) -> list[dict[str, Any]]:
+def _collectives(parts: Sequence[Part], numbers: dict[int, Array], calls: list[str], column: Array) -> list[dict[str, Any]]:
     """Return the collectives: ``bytes`` of a call and rank, ``calls`` of all ranks together, how many ``ranks`` made some."""
     table: dict[tuple[str, int, int, int], list[int]] = {}
     for part in parts:
@@ -507,7 +512,7 @@ def _collectives(parts: Sequence[_Part], numbers: dict[int, Array], calls: list[
     ]
 
 
-def _carts(parts: Sequence[_Part]) -> list[dict[str, Any]]:
+def _carts(parts: Sequence[Part]) -> list[dict[str, Any]]:
     """Return the Cartesian communicators that were asked for, each once."""
     found: dict[tuple[Any, ...], None] = {}
     for part in parts:
@@ -517,7 +522,7 @@ def _carts(parts: Sequence[_Part]) -> list[dict[str, Any]]:
     return [{"dims": list(dims), "periodic": list(periodic), "reorder": reorder} for dims, periodic, reorder in found]
 
 
-def _others(parts: Sequence[_Part]) -> list[dict[str, int]]:
+def _others(parts: Sequence[Part]) -> list[dict[str, int]]:
     """Return what was sent to partners that have no edge of their own."""
     return [
         {"rank": part.rank, "messages": int(part.edges[0]["messages"]), "bytes": int(part.edges[0]["bytes"])}
@@ -526,7 +531,7 @@ def _others(parts: Sequence[_Part]) -> list[dict[str, int]]:
     ]
 
 
-def _matrix(parts: Sequence[_Part], ranks: int) -> dict[str, Array]:
+def _matrix(parts: Sequence[Part], ranks: int) -> dict[str, Array]:
     """Return the messages as CSR; what a rank pulled goes to the row of the rank that had it."""
     edges = np.concatenate([part.edges[1:] for part in parts])
     source = np.repeat([part.rank for part in parts], [len(part.edges) - 1 for part in parts]).astype(np.int64)
