@@ -22,7 +22,7 @@ from rankwise.machine.profile import Profile, open_profile
 from rankwise.progress import tell
 from rankwise.questions import Options
 from rankwise.records import key, record
-from rankwise.units import format_size, parse_ints, parse_periodic, parse_sizes
+from rankwise.units import format_count, format_size, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Aside, Row, Site, Workload, require_known
 from rankwise.workloads.comparison import Validation
@@ -30,6 +30,7 @@ from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, ExchangeOpt
 
 if TYPE_CHECKING:
     from rankwise.engines.platform import System
+    from rankwise.engines.run import Here
     from rankwise.machine.trust import Trust
     from rankwise.observe.timeline import Timeline
 
@@ -374,6 +375,8 @@ def validate(
     cases = workload.cases(pattern, site)
     if effort.paired and here is not None and (why := why_not_paired(cases, engines, here)) is not None:
         tell(f"note: not paired: {why}; a second run tells the noise")
+    if here is not None and "model" in engines and (foreign := _of_another_machine(open_profile(Path(profile)), here)):
+        tell(f"warning: {foreign}")
     validation = compare_engines(
         Path(profile), cases, engines, here, effort.samples or Path(f"{workload.id}.samples.jsonl"),
         workload.seconds if effort.seconds is None else effort.seconds, effort.simulations, effort.launches if effort.paired
@@ -381,6 +384,23 @@ def validate(
     )  # fmt: skip
     keep_comparisons(machine_of(open_profile(Path(profile))), validation.comparisons)
     return Validated(workload, validation)
+
+
+def _of_another_machine(profile: Profile, here: Here) -> str:
+    """Say that a profile was measured on another kind of machine, with the effect and the fix; nothing where it was not."""
+    topology, machine = here.topology, profile.machine
+    pairs = ((machine.get("cores"), topology.core_count), (machine.get("cpu_model"), topology.cpu_model))
+    if all(there in (None, "", own) for there, own in pairs):
+        return ""
+    there, own = (
+        ", ".join(str(part) for part in (cores and format_count(cores, "core"), model) if part)
+        for cores, model in zip(*pairs, strict=True)
+    )
+    return (
+        f"{profile.trust.file} was measured on another machine, {machine.get('hostname') or 'unnamed'} ({there}), not here "
+        f"({own}): "
+        "errors are those of the machine, not of the model; fix: rankwise measure -o here.json"
+    )
 
 
 def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Chosen | Ranked:

@@ -151,6 +151,21 @@ def test_wrong_input(rankwise: Callable[..., Any], command: str, what: str, fix:
     assert rankwise(*command.replace(" -- ", " --json -- ").split()).code == EXIT_USAGE
 
 
+@pytest.mark.usefixtures("launcher_on_path")
+@pytest.mark.parametrize(
+    ("profile", "what"), [("nodes.json", "was measured on another machine, node17 (48 cores), not here ("), ("rings.json", "")]
+)
+def test_another_machine_s_profile(rankwise: Callable[..., Any], profile: str, what: str) -> None:
+    """What is wrong, its effect and the fix in a line, before anything runs; rings.json does not know its machine."""
+    asked = ("--profile", INPUTS / profile, "--ranks", "2", "--cutoff", "1", "--seconds", "0")
+    result = rankwise("validate", "exchange", *asked)
+    warnings = [line for line in result.err.splitlines() if line.startswith("warning: ")]
+    assert result.code == EXIT_USAGE and len(warnings) == bool(what), result.err
+    for line in warnings:
+        assert what in line and "errors are those of the machine, not of the model" in line
+        assert line.endswith("fix: rankwise measure -o here.json")
+
+
 @pytest.mark.parametrize(("command", "environment", "what", "fix"), NOT_POSSIBLE, ids=[row[0] for row in NOT_POSSIBLE])
 def test_what_is_not_possible_here(
     rankwise: Callable[..., Any],
