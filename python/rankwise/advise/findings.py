@@ -362,15 +362,14 @@ def advise(evidence: Evidence, question: Question) -> Advice:
 
 def _longer_than_observed(evidence: Evidence, predicted_s: float, elsewhere: bool) -> str:
     """Say why messages alone are predicted to take longer than the step (or run) that was observed."""
-    held = f"no gain is taken to exceed the {format_time(float(evidence.shares.moving_s.mean()))} that a rank spent moving data"
     why = (
-        "these nodes are not those where it ran, and their links are slower"
+        "links are slower than where it ran"
         if elsewhere
-        else "they travelled while ranks computed, or the links that price them are slower than those that carried them"
+        else "messages overlapped computing, or the links that price them are slower"
     )
     return (
-        f"the messages of a {evidence.per} are predicted to take {format_time(predicted_s)}, longer than the whole observed "
-        f"{evidence.per} of {format_time(evidence.time_s)}: {why}; {held}"
+        f"predicted message time {format_time(predicted_s)} exceeds the {evidence.per} of {format_time(evidence.time_s)}: "
+        f"{why}; gains are capped at {format_time(float(evidence.shares.moving_s.mean()))} of transfer"
     )
 
 

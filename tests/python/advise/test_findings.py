@@ -20,6 +20,7 @@ from rankwise.mapping.levels import Above
 from rankwise.mapping.traffic import Search
 from rankwise.observe.record import TIME_ONLY, Record
 from rankwise.report import advice_page
+from rankwise.units import format_time
 from synthetic_events import Op, ring
 
 
@@ -48,11 +49,11 @@ def test_a_ring_dealt_out_cyclically_is_placed_by_a_file() -> None:
     assert first.command == "rankwise try app.comm -- mpiexec -n 8 './a b'"
     assert advice.headline.startswith("Place the ranks by a rank file: a step ")
     # The events' messages are quicker than those of the profile.
-    longer = [note for note in advice.notes if "longer than the whole observed step of" in note]
-    assert len(longer) == 1 and longer[0].startswith("the messages of a step are predicted to take 4")
-    assert "they travelled while ranks computed, or the links" in longer[0] and longer[0].endswith("spent moving data")
+    longer = [note for note in advice.notes if note.startswith("predicted message time 4") and "exceeds the step of" in note]
+    assert len(longer) == 1 and "messages overlapped computing, or the links" in longer[0]
+    assert longer[0].endswith(f"gains are capped at {format_time(moving_s)} of transfer")
     slower = record_of(ring(RANKS, STEPS, 10_000_000, SIZE), [rank % 4 for rank in range(RANKS)])
-    assert not any("longer than" in note for note in advice_of(slower).notes)
+    assert not any("exceeds the step" in note for note in advice_of(slower).notes)
 
 
 def test_what_is_placed_well_has_nothing_to_gain() -> None:
