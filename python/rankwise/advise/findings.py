@@ -520,6 +520,9 @@ def _waiting(evidence: Evidence) -> Finding | str:
     why = f"{compute} {own} a {evidence.per}, {other}; that causes {format_share(caused)} of the wait time"
     if node >= 0:
         why += f" (on {record.hosts[node]}: a larger share of the work, or a slow core)"
+    if evidence.waiting is not None:
+        by_first = (one for one in evidence.waiting.causes if one.rank == late[0][0])
+        why += next((f"; rank {one.rank} is late at {one.before}, others wait at {one.at}" for one in by_first), "")
     gain = mean_s * caused
     doubt = evidence.doubt
     where = f" --hosts {','.join(record.hosts)}" if len(record.hosts) > 1 else ""

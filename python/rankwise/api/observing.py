@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rankwise.observe.collective_times import CollectiveTime
     from rankwise.observe.collectives import Selected
     from rankwise.observe.record import Record
+    from rankwise.observe.talp import Talp
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,10 @@ class Observation(Result):
         "rankwise.observe.efficiency.Efficiencies | None",
         lambda of: of.evidence.efficiencies,
     )
+    talp = computed(
+        "efficiencies of the run as TALP has them; null: the time in MPI is unknown", "rankwise.observe.talp.Talp | None",
+        lambda of: _talp(of.evidence.record),
+    )  # fmt: skip
     balance = computed(
         "load balance by step; null: no step was found", "rankwise.observe.by_rank.Balance | None",
         lambda of: of.evidence.balance,
@@ -161,6 +166,12 @@ class Observation(Result):
 
 def _waiting(shares: Shares) -> float | None:
     return shares.share(shares.waiting_s) if shares.split else None
+
+
+def _talp(record: Record) -> Talp | None:
+    from rankwise.observe.talp import talp_of
+
+    return talp_of(record)
 
 
 def _summary() -> ModuleType:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.observe.call_sites import NO_SITE, numbered_site, site_text
 from rankwise.observe.record import KINDS, Record
 from rankwise.observe.steps import Steps
 from rankwise.observe.summary import senders
@@ -213,11 +214,13 @@ def _perfetto(record: Record) -> Iterator[str]:
     for node, host in enumerate(record.hosts):
         yield json.dumps({"name": "process_name", "ph": "M", "pid": node, "args": {"name": host}}) + ",\n"
     calls = record.header.get("calls", [])
+    where = [site_text(numbered_site(record.header, number)) for number in range(len(record.header.get("sites", [])))]
     for rank, events in sorted(record.events.items()):
         place = {"pid": int(record.node_of_rank[rank]), "tid": rank}
         yield json.dumps({"name": "thread_name", "ph": "M", **place, "args": {"name": f"rank {rank}"}}) + ",\n"
-        for event in events:
-            about = {name: int(event[name]) for name in ("peer", "tag", "bytes", "request", "comm")}
+        for event, site in zip(events, record.sites.get(rank, np.full(len(events), NO_SITE)).tolist(), strict=True):
+            about: dict[str, int | str] = {name: int(event[name]) for name in ("peer", "tag", "bytes", "request", "comm")}
+            about |= {"where": where[site]} if site < len(where) else {}
             line = {"name": calls[event["call"]], "cat": KINDS[event["kind"]], "ph": "X", **place, "args": about}
             line["ts"], line["dur"] = int(event["start_ns"]) / 1000, int(event["end_ns"] - event["start_ns"]) / 1000
             yield json.dumps(line) + ",\n"

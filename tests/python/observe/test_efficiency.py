@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.observe.efficiency import Efficiencies, efficiencies
 from rankwise.observe.steps import common_steps
+from rankwise.observe.talp import talp_of
 from synthetic_events import CALL_NS, LATENCY_NS, NS_PER_BYTE, Op, ring, simulate
+from test_by_rank import recorded
 
 MS = 1_000_000
 CALLS = ["MPI_Init", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Sendrecv", "MPI_Recv", "MPI_Allreduce"]
@@ -75,3 +80,22 @@ def test_where_a_partner_never_comes_nothing_is_said() -> None:
     events[2] = events[2].copy()
     events[2]["tag"] += 5  # none of these messages is received
     assert efficiencies(steps, events, CALLS) is None
+
+
+def test_of_the_run_they_are_talps() -> None:
+    """Two nodes of two ranks, 10 s: useful 8, 6 and 4, 2 s."""
+    record = recorded(4, lambda *_: MS)
+    times = np.zeros((4, 8), "<i8")
+    times[:, 7] = np.array([2, 4, 6, 8]) * 1_000_000_000
+    header = {**record.header, "seconds_of_rank": [10.0] * 4}
+    nodes = np.array([0, 0, 1, 1], "<i4")
+    known = replace(record, header=header, node_of_rank=nodes, call_counts=np.ones((4, 8), "<u8"), call_ns=times)
+    found = talp_of(known)
+    assert found is not None
+    told = found.to_dict()
+    assert (told["numMpiRanks"], told["numNodes"], told["numMpiCalls"], told["elapsedTime"]) == (4, 2, 32, 10**10)
+    assert (told["usefulTime"], told["mpiTime"]) == (2 * 10**10, 2 * 10**10)
+    assert (told["parallelEfficiency"], told["mpiCommunicationEfficiency"]) == pytest.approx((0.5, 0.8))
+    assert told["mpiLoadBalance"] == pytest.approx(told["mpiLoadBalanceIn"] * told["mpiLoadBalanceOut"]) == pytest.approx(5 / 8)
+    assert told["mpiLoadBalanceIn"] == pytest.approx(7 / 8)
+    assert talp_of(record) is None

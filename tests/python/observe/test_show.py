@@ -87,6 +87,11 @@ def test_as_json(record: Record, rankwise: Callable[..., Any], tmp_path: Path) -
     assert shown["calls"][1] == {"call": "MPI_Test", "calls": 10, "seconds": 0.1, "sampled": True}
 
 
+def exported_send(rankwise: Callable[..., Any]) -> Any:
+    trace = json.loads(rankwise("observe", "export", "app.comm", "--format", "perfetto").out)["traceEvents"]
+    return next(event for event in trace if event["ph"] == "X")
+
+
 def test_in_other_formats(record: Record, rankwise: Callable[..., Any], tmp_path: Path) -> None:
     from scipy.io import mmread
 
@@ -94,8 +99,12 @@ def test_in_other_formats(record: Record, rankwise: Callable[..., Any], tmp_path
     assert rankwise("observe", "export", "app.comm", "--format", "matrixmarket", "-o", "app.mtx").code == 0
     np.testing.assert_array_equal(mmread(tmp_path / "app.mtx").toarray(), [[0, 2100], [50, 0]])
     assert rankwise("observe", "export", "app.comm", "--format", "csv").out.splitlines()[1:] == ["0,1,3,2100,0", "1,0,0,0,50"]
-    trace = json.loads(rankwise("observe", "export", "app.comm", "--format", "perfetto").out)["traceEvents"]
-    send = next(event for event in trace if event["ph"] == "X")
+    assert "where" not in exported_send(rankwise)["args"]
+    site = {"call": "MPI_Send", "module": None, "offset": 4, "function": "halo", "file": "/src/halo.c", "line": 9}
+    known = replace(record, header={**record.header, "sites": [site]}, sites={0: np.array([0], "<u2")})
+    write_record(tmp_path / "app.comm", known)
+    send = exported_send(rankwise)
+    assert send["args"]["where"] == "halo, halo.c:9"
     assert (send["name"], send["ts"], send["dur"], send["args"]["bytes"]) == ("MPI_Send", 1.0, 2.5, 700)
     assert rankwise("observe", "export", "app.comm", "--format", "otf2").code == 2
     assert rankwise("observe", "show", "absent.comm").code == 2

@@ -77,6 +77,8 @@ def test_on_the_screen(rankwise: Callable[..., Any], tmp_path: Path) -> None:
     said = " ".join(rankwise("observe", "show", "app.comm").out.split())
     assert "Waits n to n" in said and "late sender" in said and "due to imbalance" in said
     assert "for rank 4, late at MPI_" in said
+    advised = rankwise("advise", "app.comm", "--json").json["findings"]
+    assert "rank 4 is late at MPI_" in next(one["why"] for one in advised if one["kind"] == "waiting")
     found = rankwise("observe", "show", "app.comm", "--json").json["waiting"]
     assert sum(one["share"] for one in found["kinds"]) == pytest.approx(sum(one["share"] for one in found["causes"]))
     assert {one["rank"] for one in found["causes"]} == {4}
