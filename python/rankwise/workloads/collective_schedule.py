@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from rankwise import _core
-from rankwise.collectives.selection import Call, Selection
+from rankwise.collectives.selection import BY_RANK, Call, Selection
 from rankwise.units import format_size
 
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ class ScaledCost:
 
 
 class Extrapolated:
-    """A collective of many ranks from three of fewer nodes, each twice as many (or radix times), filled alike.
+    """A collective of many ranks from those on fewer nodes, filled alike: on so many, and on half of them (or by the radix).
 
-    Each doubling of the nodes adds rounds: as many as before where an algorithm has log2 P of them, twice as many where it has
-    P; and their bytes grow alike, or shrink where a vector is divided among the ranks. So what a doubling adds, at no bytes
-    and for the bytes, is a geometric series, whose ratio the three tell.
+    Algorithms repeat themselves. What twice the ranks add is a round, or as many rounds as there were ranks: of the same bytes;
+    of twice as many where each rank's block is passed on; of half where a vector is divided among the ranks. The same rounds
+    are the last of a collective of fewer ranks with more or fewer bytes, so that they are priced by the same law.
     """
 
     kind = "several steps in flight"
@@ -124,42 +124,72 @@ class Extrapolated:
         each, nodes = placement.most_on_a_node, placement.nodes
         factor = schedule.radix if schedule.algorithm in ("k-nomial", "recursive-multiplying") else 2
         base = nodes
-        while base * each > most and base >= 4 * factor**2:
+        while base * each > most and base >= 2 * factor:
             base //= factor
-        base = max(2, base // factor**2 // 2 * 2)
-        self._steps = math.log(nodes / (factor**2 * base), factor)
+        if base >= 2 * factor:  # pairs of ranks on either
+            base = base // (2 * factor) * 2 * factor
         cyclic = placement.ranks > 1 and placement.node(0) != placement.node(1)
+        shares: dict[tuple[int, int], float] = {}
+        for count, size, share in _parts(schedule, nodes / base, factor):
+            on = base if count == 1 else max(1, base // factor)
+            shares[on, size] = shares.get((on, size), 0.0) + share
         self._walks = []
-        for count in (base, factor * base, factor**2 * base):
-            ranks = count * each
-            places = np.arange(ranks, dtype=np.int32) % count
-            placed = _core.Placement.on_nodes(places) if cyclic else _core.Placement.blocked(ranks, each)
-            few = replace(schedule, ranks=ranks)
-            self._walks.append((few.core.judged(placed), replace(few, size_bytes=0).core.judged(placed)))
+        for (on, size), share in shares.items():
+            ranks = on * each
+            placed = (
+                _core.Placement.on_nodes(np.arange(ranks, dtype=np.int32) % on) if cyclic
+                else _core.Placement.blocked(ranks, each)
+            )  # fmt: skip
+            self._walks.append((share, replace(schedule, ranks=ranks, size_bytes=size).core.judged(placed)))
 
     @property
     def message_blocks(self) -> list[int]:
-        return list(self._walks[-1][0].message_blocks)
+        return sorted({size for _, walk in self._walks for size in walk.message_blocks})
 
     def cost(self, block_bytes: int, machine: _core.Machine) -> ScaledCost:
         """Raises ValueError where the machine lacks a link."""
-        whole = [walk.cost(block_bytes, machine) for walk, _ in self._walks]
-        empty_s = [walk.cost(block_bytes, machine).time_s for _, walk in self._walks]
-        bytes_s = [cost.time_s - time_s for cost, time_s in zip(whole, empty_s, strict=True)]
-        last = whole[-1]
-        time_s = self._grown(empty_s) + self._grown(bytes_s)
-        ratio = time_s / last.time_s if last.time_s > 0 else 1.0
-        resource, unit, held_s, size_bytes = last.busiest
+        costs = [(share, walk.cost(block_bytes, machine)) for share, walk in self._walks]
+        first = costs[0][1]
+        time_s = max(first.time_s, sum(share * cost.time_s for share, cost in costs))
+        ratio = time_s / first.time_s if first.time_s > 0 else 1.0
+        resource, unit, held_s, size_bytes = first.busiest
         return ScaledCost(
-            time_s, last.low_s * ratio, last.high_s * ratio, round(self._grown([cost.messages_per_rank for cost in whole])),
-            round(self._grown([cost.blocks_per_rank for cost in whole])), (resource, unit, held_s * ratio, size_bytes * ratio),
+            time_s, first.low_s * ratio, first.high_s * ratio,
+            round(sum(share * cost.messages_per_rank for share, cost in costs)),
+            round(sum(share * cost.blocks_per_rank for share, cost in costs)),
+            (resource, unit, held_s * ratio, size_bytes * ratio),
         )  # fmt: skip
 
-    def _grown(self, values: Sequence[float]) -> float:
-        first, second = values[1] - values[0], values[2] - values[1]
-        ratio = min(4.0, max(0.25, second / first)) if first > 0 and second > 0 else 1.0
-        steps = self._steps
-        return values[2] + second * (steps if abs(ratio - 1) < 1e-6 else ratio * (ratio**steps - 1) / (ratio - 1))
+
+# Of these a vector is divided among the ranks; in those of all blocks, what all ranks have together is passed on in each round.
+_DIVIDED = frozenset(
+    "rabenseifner ring segmented-ring recursive-halving scatter-doubling-allgather scatter-ring-allgather pairwise".split()
+)
+_OF_ALL_BLOCKS = frozenset({("alltoall", "bruck"), ("allgather", "gather-bcast")})
+
+
+def _parts(schedule: Schedule, times: float, factor: int) -> Iterator[tuple[int, int, float]]:
+    """Yield of which collectives one of ``times`` as many ranks is the sum: on the nodes (1), or on fewer by the factor (0), of
+    which size, how often."""
+    size, by_rank = schedule.size_bytes, schedule.collective in BY_RANK
+    among = {schedule.algorithm, schedule.between}
+    divided = not by_rank and not among.isdisjoint(_DIVIDED)
+    doublings = math.log(times, factor)
+    if any((schedule.collective, one) in _OF_ALL_BLOCKS for one in among):
+        yield 1, round(size * times), 1 + doublings
+        yield 0, round(size * times * factor), -doublings
+    elif not among.isdisjoint(_SQUARE) or schedule.collective == "alltoall":
+        more = (times - 1) / (1 - 1 / factor)  # rounds or messages of the same bytes
+        same = size / times if divided else size
+        yield 1, round(same), 1 + more
+        yield 0, round(same / factor if divided else same), -more
+    else:
+        scale = factor if by_rank else 1 / factor if divided else 1
+        yield 1, size, 1
+        for doubling in range(1, math.ceil(doublings) + 1):
+            share = min(1.0, doublings - doubling + 1)
+            yield 1, round(size * scale**doubling), share
+            yield 0, round(size * scale**doubling), -share
 
 
 @cache

@@ -122,11 +122,18 @@ def test_named_algorithms_are_compared_and_chosen_from(rankwise: Callable[..., A
         ("alltoall", "pairwise", 512, 128),
         ("reduce_scatter", "recursive-halving", 4096, 1024),
         ("barrier", "dissemination", 4096, 1024),
+        ("allreduce", "recursive-multiplying", 4096, 1024),
+        ("bcast", "pipeline", 512, 128),
+        ("gather", "binomial", 4096, 1024),
+        ("alltoall", "bruck", 512, 128),
+        ("allgather", "gather-bcast", 1024, 256),
+        ("allgather", "neighbor-exchange", 480, 128),
     ],
 )
 def test_many_ranks_are_extrapolated_from_fewer(kind: str, algorithm: str, ranks: int, most: int) -> None:
     machine = machine_of_profile(open_profile(Path("machine.json")))
-    schedule = Schedule(kind, ranks, 0 if kind == "barrier" else 65536, algorithm)
+    radix = 8 if algorithm == "recursive-multiplying" else 2
+    schedule = Schedule(kind, ranks, 0 if kind == "barrier" else 512 if kind == "gather" else 65536, algorithm, radix)
     placement = _core.Placement.blocked(ranks, 8)
     found, full = Extrapolated(schedule, placement, most).cost(1, machine), schedule.core.judged(placement).cost(1, machine)
     assert found.time_s == pytest.approx(full.time_s, rel=0.01)
