@@ -34,7 +34,7 @@ from rankwise.api import (
 from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
 from rankwise.errors import InputError
 from rankwise.machine.fft_rates import FftRates
-from rankwise.machine.packing import Packing
+from rankwise.machine.profile import Packing
 from rankwise.papers import PAPERS, paper_named
 from rankwise.record_schema import Schema, schema_of
 from rankwise.records import Record, key, record

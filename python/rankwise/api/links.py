@@ -10,8 +10,7 @@ from rankwise.api.results import sentence
 from rankwise.blocks import YES, Block, Column, Listing, Sentence, Table
 from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
 from rankwise.machine.link import LOOK_UPS, Curve, LinkModel, Parameter, Segment
-from rankwise.machine.packing import Packing
-from rankwise.machine.profile import VARIANTS, Link, LinkFigures, Profile, figures_of
+from rankwise.machine.profile import VARIANTS, Link, LinkFigures, Packing, Profile, figures_of
 from rankwise.machine.shared import Resource, Shared
 from rankwise.models import hockney, pchip
 from rankwise.records import Interval

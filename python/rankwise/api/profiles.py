@@ -12,8 +12,7 @@ from rankwise.api.results import Plot, Result
 from rankwise.blocks import BUT, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.machine.hosts import parse_hosts
-from rankwise.machine.packing import Packing
-from rankwise.machine.profile import LINK_CLASSES, Profile, figures_of, open_profile
+from rankwise.machine.profile import LINK_CLASSES, Packing, Profile, figures_of, open_profile
 from rankwise.machine.trust import Trust
 from rankwise.questions import Options, option
 from rankwise.records import key, record
@@ -161,7 +160,7 @@ class Added(Result):
 
     # FftRates or Packing.
     found: Any = key(
-        "what was measured", inline=True, shape="rankwise.machine.fft_rates.FftRates | rankwise.machine.packing.Packing"
+        "what was measured", inline=True, shape="rankwise.machine.fft_rates.FftRates | rankwise.machine.profile.Packing"
     )
     machine: Machine
 

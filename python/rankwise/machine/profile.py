@@ -5,7 +5,7 @@ share, shared.py), and ``links``, which
 maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
 sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it). ``fft3d`` stands there when
-``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` after ``rankwise measure pack`` (packing.py). Schema 1 had
+``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` after ``rankwise measure pack``. Schema 1 had
 of what is shared the NIC's rate only, with a link.
 """
 
@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,11 +24,10 @@ from rankwise.errors import InputError
 from rankwise.files import kind_of, read_json, write_json
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Parameter, Point
-from rankwise.machine.packing import Packing
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
 from rankwise.reading import read_document
-from rankwise.records import Interval, Record, computed, key, record
+from rankwise.records import Interval, Record, computed, finite, key, record, whole
 from rankwise.units import format_day
 
 if TYPE_CHECKING:
@@ -198,6 +199,54 @@ class Source(Record):
     stopped_by: str = key("what ended it: precision or time", optional=True)
     imprecise_cells: int = key("rows whose interval did not become narrow", optional=True)
     visits_left_out: int = key("planned sample batches that the time left out", optional=True)
+
+
+def _curves(value: Any, _: str) -> dict[int, list[tuple[int, float]]]:
+    """Read the curves back. Raises ValueError for what is none."""
+    if not isinstance(value, Mapping) or not all(str(rows).isdigit() for rows in value):
+        raise ValueError("packing is no curves by the bytes of a row")
+    curves: dict[int, list[tuple[int, float]]] = {}
+    for rows, curve in sorted(value.items(), key=lambda item: int(item[0])):
+        points = sorted((whole(size, f"packing {rows}"), finite(time_s, f"packing {rows}")) for size, time_s in curve)
+        if int(rows) < 1 or not points or points[0][0] < 1 or min(time_s for _, time_s in points) <= 0:
+            raise ValueError(f"packing: rows of {rows} B have a size or time that is not positive")
+        curves[int(rows)] = points
+    if not curves:
+        raise ValueError("packing: it has no curve")
+    return curves
+
+
+@record
+class Packing(Record):
+    """What gathering a message from rows of memory takes a rank, or putting it back.
+
+    ``curves``: by the bytes of a row, ascending, (bytes of the message, seconds) of one copy, ascending.
+    """
+
+    curves: Mapping[int, Sequence[tuple[int, float]]] = key(
+        "by the bytes of a row: bytes of the message, seconds of one copy", inline=True, read=_curves
+    )
+
+    def time_s(self, size_bytes: int, row_bytes: int) -> float:
+        """Return the seconds of one copy; between lengths and between sizes
+        straight in the logarithms, beyond them the nearest rate."""
+        if size_bytes <= 0:
+            return 0.0
+        rates = [(rows, _at(curve, size_bytes)) for rows, curve in self.curves.items()]
+        return size_bytes * _between(rates, row_bytes)
+
+
+def _at(curve: Sequence[tuple[int, float]], size_bytes: int) -> float:
+    """Return seconds a byte at a size."""
+    return _between([(size, time_s / size) for size, time_s in curve], size_bytes)
+
+
+def _between(points: Sequence[tuple[int, float]], at: int) -> float:
+    for (low, first), (high, second) in pairwise(points):
+        if low <= at <= high:
+            share = math.log(at / low) / math.log(high / low)
+            return math.exp((1 - share) * math.log(first) + share * math.log(second))
+    return points[0][1] if at < points[0][0] else points[-1][1]
 
 
 @record

@@ -11,8 +11,7 @@ from rankwise.errors import RankwiseError
 from rankwise.files import opened_to_append
 from rankwise.launch import find_mpi, stream_kernel
 from rankwise.machine.link import Curve
-from rankwise.machine.packing import Packing
-from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Link, Profile, open_profile
+from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Link, Packing, Profile, open_profile
 from rankwise.machine.shared import KINDS, Resource, Shared
 
 _OVERLAP = "overlap"  # of a ping-pong's ways

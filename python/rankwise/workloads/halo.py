@@ -21,8 +21,7 @@ from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workloa
 from rankwise.workloads.observed import ReplayedCase
 
 if TYPE_CHECKING:
-    from rankwise.machine.packing import Packing
-    from rankwise.machine.profile import Profile
+    from rankwise.machine.profile import Packing, Profile
     from rankwise.observe.phases import PhasedStep
 
 _FIX = "give a file that rankwise_halo_save wrote"

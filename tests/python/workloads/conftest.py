@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankwise.machine.link import Point
-from rankwise.machine.packing import Packing
-from rankwise.machine.profile import Link, Profile
+from rankwise.machine.profile import Link, Packing, Profile
 from rankwise.models.curve import curve_from_table
 
 
