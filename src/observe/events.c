@@ -215,7 +215,7 @@ static struct span timed_words(const struct site* site, word* a) {
   site->from->calls++;
   span.start = ticks();
   open_call.from = site->from;
-  open_call.since = site->timed ? span.start : 0;
+  open_call.since = span.start;
   if (threaded) unlock_threads();
   span.result = site->function == ABSENT ? call_absent(site, a) : invoke_words(site->function, site->arguments, a);
   if (threaded) lock_threads();

@@ -241,7 +241,8 @@ def headline(record: Record) -> str:
     return words + (f", {format_share(share)} of it in MPI" if share is not None else "")
 
 
-_MOST_IN_MATRIX = 12  # ranks whose matrix a screen has room for; --plot draws any
+_MOST_IN_MATRIX = 12  # ranks whose matrix is legible; --plot draws any
+_SCREEN, _OTHER_LINES, _TEXT = 25, 6, 68  # lines of a screen; those around list and matrix; characters of a line of the list
 
 
 def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
@@ -259,11 +260,13 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
         answer = f"{format_share(share)} of the run of {seconds} in MPI{mostly}."
     yield Sentence(answer + crowded, mark=BUT if crowded else YES)
     yield _record_line(record, file)
-    yield Listing([
+    items = [
         *([("Pattern", evidence.pattern.words)] if len(record.peer) else []), *_step(evidence), *_ranks(evidence),
         *_waits(evidence), *_in_mpi(record, calls), *_messages(evidence), *_calls(record),
-    ])  # fmt: skip
-    matrix = matrix_lines(record) if record.ranks <= _MOST_IN_MATRIX else []
+    ]  # fmt: skip
+    yield Listing(items)
+    room = _SCREEN - _OTHER_LINES - sum(-(-len(text) // _TEXT) for _, text in items)
+    matrix = matrix_lines(record) if record.ranks <= min(_MOST_IN_MATRIX, room) else []
     if matrix:
         yield Sentence("Bytes from row to column: @ the most of any pair, each shade a third of the one above")
         yield Lines(matrix)
