@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,6 +22,7 @@ from rankwise.units import format_count, format_number, format_size, format_time
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
     from rankwise.tune.choice import Choice, Chooser
+    from rankwise.tune.protocol import Limit
 
 _MOST_RANKS = 1 << 14
 
@@ -52,7 +53,7 @@ class Set(Record):
     """What is set for a range of bytes of a collective; times are of a call, gains of a step (or run, or call: ``per``)."""
 
     collective: str | None = key("which collective; null: a protocol")
-    protocol: str | None = key("which limit of the protocol; null: a collective")
+    protocol: str | None = key("which limit of the protocol, whose times are of all messages of a step; null: a collective")
     bytes: int = key("the smallest of the messages, as 'predict collective' counts their bytes")
     last_bytes: int = key("the largest of them")
     ranks: int = key("number of ranks of the communicator")
@@ -175,17 +176,31 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
     evidence = evidence_of(found, str(path))
     called, left = of_record(found, evidence.steps)
     unchanged = tuple(Left(words.split(":")[0], None, words.partition(": ")[2]) for words in left)
-    if not called:
+    says = str(found.header.get("mpi", ""))
+    library, why = _library(asked, says, tuple(map(str, found.header.get("command", ()))))
+    limit = _limit(library, evidence, profile)
+    if isinstance(limit, str) and limit:
+        unchanged = (*unchanged, Left("eager limit", "64 KiB", limit))
+    if not called and isinstance(limit, str):
         return _kept(
             "Nothing to tune: the program calls no collective that an algorithm could be chosen for.", profile, unchanged
         )
-    says = str(found.header.get("mpi", ""))
-    library, why = _library(asked, says, tuple(map(str, found.header.get("command", ()))))
     if library is None:
         return _kept(why, profile, unchanged)
     choices = _chooser(library, profile).choose(list(with_octaves(called)))
     made_for = _made_for(library, says, profile, found.ranks, len(found.hosts))
-    return _result(choices, library, profile, asked, made_for, evidence, unchanged)
+    return _result(choices, library, profile, asked, made_for, evidence, unchanged, None if isinstance(limit, str) else limit)
+
+
+def _limit(library: Library | None, evidence: Evidence, profile: Profile) -> Limit | str:
+    """Return what a higher eager limit gains a step, or why it is left (empty: nothing is to be said)."""
+    from rankwise.engines.model import Model
+    from rankwise.tune.protocol import eager_limit
+
+    shares, nodes = evidence.shares, tuple(map(int, evidence.record.node_of_rank))
+    if library is None or not library.name.startswith("openmpi") or not shares.split or min(nodes) < 0 or evidence.crowded:
+        return ""
+    return eager_limit(evidence.schedule, nodes, float(shares.moving_s.mean()), Model(profile))
 
 
 def _kept(why: str, profile: Profile, unchanged: tuple[Left, ...] = ()) -> Tuned:
@@ -237,7 +252,7 @@ def _chooser(library: Library, profile: Profile) -> Chooser:
 
 def _result(
     choices: Sequence[Choice], library: Library, profile: Profile, asked: Tuning, made_for: dict[str, object],
-    evidence: Evidence | None = None, unchanged: tuple[Left, ...] = (),
+    evidence: Evidence | None = None, unchanged: tuple[Left, ...] = (), limit: Limit | None = None,
 ) -> Tuned:  # fmt: skip
     from rankwise.tune.choice import Gain, rules_of_choices, together
 
@@ -247,11 +262,20 @@ def _result(
     inside = evidence is not None and evidence.steps is not None
     inside = inside and all(any(one.in_step for one in behind) for _, behind in rules)
     per = "call" if evidence is None else "step" if inside else "run"
-    rows = sorted((_row(rule, behind, per) for rule, behind in rules), key=lambda row: -row.gain_s)
+    rows = [_row(rule, behind, per) for rule, behind in rules]
+    if limit is not None and evidence is not None:
+        rows.append(_row_of_limit(limit, evidence, per))
+    rows.sort(key=lambda row: -row.gain_s)
     poor = profile.trust.level == "poor"
     all_left = (*_left(choices, evidence is not None), *unchanged)
     found = written(library, [rule for rule, _ in rules]) if rules and not poor else Written({}, {})
+    if limit is not None and not poor:
+        from rankwise.tune.protocol import VARIABLES
+
+        found = replace(found, variables={**found.variables, **VARIABLES})
     notes = [*found.notes]
+    if limit is not None:
+        notes.append("the eager limit is that of messages over TCP: other networks do not read it")
     if own := own_settings(found.variables):
         notes.append(
             f"set already, which these settings replace: {'; '.join(own)}; gains are over the library's defaults, not over that"
@@ -273,6 +297,17 @@ def _result(
         library.name, per, time_s, tuple(rows), files, variables, all_left,
         None if total is None else total.s, None if total is None else total.lo_s, None if total is None else total.hi_s,
         _headline(rows, library, per, total, time_s, made_for), tuple(notes), profile, folder,
+    )  # fmt: skip
+
+
+def _row_of_limit(limit: Limit, evidence: Evidence, per: str) -> Set:
+    from rankwise.tune.protocol import EAGER_BYTES, NEW_BYTES
+
+    steps = 1 if per == "step" or evidence.steps is None else len(evidence.steps.durations_s)
+    gain = limit.gain.times(steps)
+    return Set(
+        None, "eager limit", limit.first, limit.last, evidence.record.ranks, format_size(EAGER_BYTES), format_size(NEW_BYTES),
+        float(limit.messages * steps), limit.last, limit.now_s, limit.new_s, gain.s, gain.lo_s, gain.hi_s,
     )  # fmt: skip
 
 

@@ -127,8 +127,10 @@ def test_settings_that_change_nothing_of_what_is_sent_are_ignored(sent: int, ign
             f"# POINT TO POINT\nE\t0\t1\t{bytes_beside} bytes\t1 msgs sent\t0\nI\t0\t1\t{bytes_inside} bytes\t4 msgs sent\t0\n"
         )
         Path(f"{stem}.0.prof").write_text(text)
-    why = why_ignored(command, {}, tmp_path / "without", tmp_path / "within")
+    tuned = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+    why = why_ignored(command, tuned, tmp_path / "without", tmp_path / "within")
     assert (why is not None) == ignored
+    assert why_ignored(command, {"OMPI_MCA_btl_tcp_eager_limit": "1"}, tmp_path / "without", tmp_path / "within") is None
 
 
 def test_a_variable_that_mpich_does_not_know_is_told(tmp_path: Path, mpi: Mpi) -> None:
