@@ -2,8 +2,10 @@
 
     python tools/check_words.py
 
-Every string of four words and more in ``python/rankwise`` counts, docstrings and papers left out: papers quote. ``PRIVATE`` has
-the words with the term of the field; ``ALLOWED`` the places that keep one, with the reason. ``LONG_SENTENCES`` only falls.
+Every string of four words and more in ``python/rankwise`` and ``src`` counts, the docstrings that users read (``PUBLIC``), and
+the pages, of which some lag behind (``LEFT_IN_PAGES``). Papers quote, and docstrings of the bindings are not public: both are
+left out. ``PRIVATE`` has the words with the term of the field; ``ALLOWED`` the places that keep one, with the reason.
+``LONG_SENTENCES`` and ``LEFT_IN_PAGES`` only fall.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "python" / "rankwise"
+REPOSITORY = Path(__file__).parents[1]
+PACKAGE = REPOSITORY / "python" / "rankwise"
+PUBLIC = re.compile(r"(api|cli)/|__init__|halo|fft\.py|errors")  # modules whose docstrings the help and the reference show
 MOST_WORDS = 24  # of a sentence
 LONG_SENTENCES = 0
+LEFT_IN_PAGES = 112  # private words in docs/*.md
 PRIVATE = {
     r"told apart|cannot be told|not to be told": "intervals overlap; unknown; no verdict",
     r"\bways? of sending\b": "mode",
@@ -55,19 +60,33 @@ ALLOWED = {
 
 
 def strings(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line and text of a file's strings, those of formatted ones with {} for what is put in."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    """Yield line and text of a file's strings, formatted ones with {} for what is put in; docstrings of public names too."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        for i, line in enumerate(text.splitlines(), 1):
+            if not line.lstrip().startswith(("#", "//")):
+                yield from ((i, said) for said in re.findall(r'"((?:[^"\\]|\\.)*)"', line))
+        return
+    tree, is_public = ast.parse(text), PUBLIC.match(str(path.relative_to(PACKAGE)))
     apart = set()
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and not isinstance(node, ast.Expression):
-            apart.add(id(body[0].value))  # a docstring
+            if not is_public or str(getattr(node, "name", "")).startswith("_"):
+                apart.add(id(body[0].value))  # a docstring
         if isinstance(node, ast.JoinedStr):
             apart |= {id(inner) for inner in ast.walk(node) if inner is not node}
             yield node.lineno, "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in apart:
             yield node.lineno, node.value
+
+
+def in_pages() -> int:
+    """Count the private words in the prose of pages."""
+    pages = [re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.S)
+             for path in sorted((REPOSITORY / "docs").glob("*.md"))]  # fmt: skip
+    return sum(len(re.findall(private, page)) for private in PRIVATE for page in pages)
 
 
 def words_of_sentences(text: str) -> Iterator[list[str]]:
@@ -78,9 +97,9 @@ def words_of_sentences(text: str) -> Iterator[list[str]]:
 
 def main() -> int:
     wrong, long = [], []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = str(path.relative_to(PACKAGE))
-        if name.startswith("papers/"):
+    for path in [*sorted(PACKAGE.rglob("*.py")), *sorted((REPOSITORY / "src").rglob("*.?pp"))]:
+        name = str(path.relative_to(PACKAGE if path.suffix == ".py" else REPOSITORY))
+        if name.startswith(("papers/", "src/bindings/")):
             continue
         for line, text in strings(path):
             if len(re.findall(r"[A-Za-z]{2,}", text)) < 4:
@@ -94,6 +113,8 @@ def main() -> int:
     if len(long) != LONG_SENTENCES:
         listed = "\n".join(long)
         wrong.append(f"{listed}\n{len(long)} sentences have more than {MOST_WORDS} words, LONG_SENTENCES is {LONG_SENTENCES}")
+    if (left := in_pages()) != LEFT_IN_PAGES:
+        wrong.append(f"{left} private words in docs/*.md, LEFT_IN_PAGES is {LEFT_IN_PAGES}")
     print("\n".join(wrong) if wrong else f"no private word; {len(long)} long sentences")
     return bool(wrong)
 

@@ -1,4 +1,4 @@
-"""Errors that a user sees: one line that says what is wrong, where, and the mend, and an exit code.
+"""Errors that a user sees: one line that says what is wrong, where, and the fix, and an exit code.
 
 Exit codes: 0 ok, 1 failure, 2 wrong usage or input, 3 regression or fault found, 4 environment unusable,
 5 unclear (a difference could not have been seen), 6 unusable figures (the machine was busy with other work), 130 interrupted.
@@ -94,7 +94,7 @@ def unreadable(error: Exception) -> str:
 
 
 def split_message(message: str) -> tuple[str, str]:
-    """Split an error's message into what is wrong and its mend, at the last colon outside of brackets."""
+    """Split an error's message into what is wrong and its fix, at the last colon outside of brackets."""
     depth, at = 0, None
     for place, letter in enumerate(message):
         depth += (letter == "(") - (letter == ")")

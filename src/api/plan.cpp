@@ -453,7 +453,8 @@ void Plan::visit(const void* own, std::size_t element_bytes, void* result, int v
   std::size_t result_bytes = 0;
   checked("rankwise_exchange_visit", [&] {
     if (!has_teams()) {
-      throw Failure(RANKWISE_ERROR_UNSUPPORTED, "only a team-shift plan has visits: use import, or choose team-shift");
+      throw Failure(RANKWISE_ERROR_UNSUPPORTED,
+                    "only a team-shift plan delivers block by block: use import, or choose team-shift");
     }
     require_sizes();
     require_element(element_bytes);

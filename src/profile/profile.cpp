@@ -89,7 +89,7 @@ struct Slowdown {
 Slowdown slowdown_of(const Json& link) {
   const Json* loaded = link.find("loaded");
   if (loaded == nullptr) {
-    wrong(link, "nothing was measured beside background traffic: run 'rankwise measure --background N', or leave it out");
+    wrong(link, "nothing was measured under background traffic: run 'rankwise measure --background N', or leave it out");
   }
   const auto ratio = [&](const char* key) {
     const double then = loaded->at(key).number();

@@ -520,7 +520,7 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"allgather", "recursive-doubling", "twice as many blocks each time, with partners both ways", thakur, allgather_doubling,
      Divides::ranks, Needs::power_of_two},
     {"allgather", "ring", "around a ring", thakur, allgather_ring, Divides::ranks},
-    {"allgather", "neighbor-exchange", "two blocks at a time with the neighbours by turns", "Chen et al. 2005",
+    {"allgather", "neighbor-exchange", "two blocks at a time, with both neighbours in turn", "Chen et al. 2005",
      allgather_neighbor, Divides::ranks, Needs::even_ranks},
     {"allgather", "node-aware", "gathered in the nodes, among one rank of each, bcast in the nodes", mpich, node_aware,
      Divides::ranks, Needs::nodes},

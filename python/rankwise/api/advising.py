@@ -1,4 +1,4 @@
-"""What costs time in a program's communication, what to change, and what that gains; and both ways tried by turns."""
+"""What costs time in a program's communication, what to change, and what that gains; and both placements run interleaved."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _placement_words(advice: Advice) -> str:
 
 @dataclass(frozen=True)
 class Trying(Options):
-    """The two placements that are tried by turns, and how often."""
+    """The two placements that are run interleaved, and how often."""
 
     placement: Path | None = option(
         None, "The new placement, in any format of 'rankwise map'; otherwise the best that 'map' finds."
@@ -250,7 +250,7 @@ def _trial_blocks(trial: Trial, judgement: Judgement) -> Iterator[Block]:
 
 
 def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tried:
-    """Run a program as it was placed and as it should be, by turns, until it is known which is faster.
+    """Run a program as it was placed and as it should be, interleaved, until it is known which is faster.
 
     Raises InputError, RankwiseError and its kinds.
     """

@@ -112,7 +112,7 @@ class Times(Result):
 
 @record
 class Validated(Result):
-    """Predictions beside what they were held against; ``validation`` has all of it."""
+    """Predictions with what they were compared with; ``validation`` has all of it."""
 
     workload: Workload
     validation: Validation = key("all of it", inline=True)
@@ -136,7 +136,7 @@ class Validated(Result):
         return validation_blocks(self.validation)
 
     def plot(self) -> Plot:
-        """Draw prediction beside measurement, of the first kind of exchange."""
+        """Draw predictions with measurements, of the first kind of exchange."""
         from rankwise.report.exchanges import exchange_groups, exchange_picture
 
         if not all(isinstance(comparison.case, ExchangeCase) for comparison in self.validation.comparisons):
@@ -404,9 +404,9 @@ def _of_another_machine(profile: Profile, here: Here) -> str:
 
 
 def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks = Ranks()) -> Chosen | Ranked:
-    """Rank all ways to do a workload, the fastest by the model first; of an Fft3d of this machine the best are tried in place.
+    """Rank all candidates of a workload, the fastest by the model first; of an Fft3d of this machine the best are run.
 
-    Of an Exchange one size and one cutoff; what is not named of it is free: all algorithms and ways of sending. Raises
+    Of an Exchange one size and one cutoff; what is not named of it is free: all algorithms and modes. Raises
     InputError.
     """
     from rankwise.decide.fft_plans import tried_plans

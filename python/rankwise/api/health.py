@@ -52,7 +52,7 @@ class Judging(Kept):
     confirm_after: str = option("30m", "How long after a session another one confirms it, as in 30m.")
 
     def rules(self) -> Rules:
-        """Return what sessions are judged by. Raises InputError."""
+        """Return the rules by which sessions are compared. Raises InputError."""
         from rankwise.health.judge import Rules
 
         share = parse_share(self.tolerance, "--tolerance")
@@ -89,7 +89,7 @@ class SessionInBrief(Record):
 
 @record
 class Health(Result):
-    """The last session of a machine beside those before it; ``trend``: with those in its JSON."""
+    """The last session of a machine, compared with those before it; ``trend``: with those in its JSON."""
 
     by: Judging = key("path of the history", name="history", kind=str, write=lambda by: str(by.history))
     sessions: Sequence[Session]
@@ -178,7 +178,7 @@ def _trend_lines(sessions: Sequence[Session]) -> Iterator[str]:
 
 
 def health(asked: Watch, by: Judging) -> Health:
-    """Measure one session, add it to the history and judge it. Raises RankwiseError and its kinds."""
+    """Measure one session, add it to the history and compare it with those before. Raises RankwiseError and its kinds."""
     from rankwise.health import session as sessions
     from rankwise.launch import find_mpi
     from rankwise.launch.allocation import allocated_hosts
@@ -211,7 +211,7 @@ def health(asked: Watch, by: Judging) -> Health:
 
 
 def added(profile: Path, by: Judging) -> Health:
-    """Take a ready profile as a session, and judge it by the other profiles of its machine. Raises InputError."""
+    """Take a ready profile as a session, and compare it with the other profiles of its machine. Raises InputError."""
     from rankwise.health.history import read
     from rankwise.health.session import session_of_profile
     from rankwise.machine.profile import Profile

@@ -43,7 +43,7 @@ _CALLED = {
 
 
 def link_in_words(link: Link) -> list[str]:
-    """Say what is known of a link beside its figures, one line for each thing that was measured."""
+    """Say what else is known of a link, one line for each thing that was measured."""
     lines = []
     if link.spread is not None and link.spread.between_launches is not None:
         between, within = link.spread.between_launches, link.spread.within_launches
@@ -108,7 +108,7 @@ def _both_ways(resource: Resource) -> str | None:
 
 
 def link_blocks(profile: Profile) -> Iterator[Block]:
-    """Yield what was measured of each link beside its figures; and what ranks share: how much of it there is, a row for each
+    """Yield what else was measured of each link; and what ranks share: how much of it there is, a row for each
     resource and each level above the nodes."""
     for name, link in profile.links.items():
         yield from (Sentence(f"{name}: {line}") for line in link_in_words(link))

@@ -150,7 +150,7 @@ def traffic_words(traffic: Traffic, mappings: Mappings, results: list[MapResult]
 
 
 def grid_blocks(choices: GridChoices, cell_bytes: int, most: int = 6) -> Iterator[Block]:
-    """Yield the best grids for a mesh and the usual one, and which to take."""
+    """Yield the best grids for a mesh and the most cubic one, and which to take."""
     usual, best = choices.usual, choices.best
     shown = list(choices.candidates[:most])
     if all(choice.grid != usual.grid for choice in shown):

@@ -73,7 +73,7 @@ class Levels:
 
 
 def seats_of(above: Sequence[Above], on: Priced | None) -> list[int]:
-    """Return each node's number on the machine whose switches are priced; empty where none are. Raises InputError."""
+    """Return each node's number on the machine whose switches have costs; empty where none have. Raises InputError."""
     from rankwise.mapping.levels import seats
 
     uplinks = [] if on is None else [nodes for nodes, _ in on.machine.levels]
@@ -196,7 +196,7 @@ class CheckedRank(Record):
 
 @record
 class Mapped(Result):
-    """All placements of one grid, or of one program, with what was asked beside.
+    """All placements of one grid, or of one program, with what was asked.
 
     ``mappings`` has all that were asked for, scored. ``hosts``: the nodes' names; ``unplaced`` scores ranks where they are when
     nobody chooses; ``traffic``: of a program; ``choices``: the grids of a mesh; ``room``: which slots stay free.

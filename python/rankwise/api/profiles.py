@@ -156,7 +156,7 @@ class Machine(Result):
 
 @record
 class Added(Result):
-    """What was measured beside messages and put into a profile: rates of FFTs, or what packing takes."""
+    """What was measured apart from messages and put into a profile: rates of FFTs, or what packing takes."""
 
     # FftRates or Packing.
     found: Any = key(

@@ -104,7 +104,7 @@ _TIMES = ("memory_s", "network_s", "total_s")
 
 @dataclass(frozen=True)
 class Described(Options):
-    """The machine that is asked about, what is changed of it, and the machines beside it."""
+    """The machine that is asked about, what is changed of it, and the machines to compare with."""
 
     machine: str = option(MISSING, "A name from 'rankwise machines list', a TOML description, or a profile (machine.json).")
     settings: list[str] | None = option(
@@ -245,7 +245,7 @@ class ProjectedRow(Record):
 @record
 class Projected(Result):
     """Exchanges or a halo code on machines: ``rows``, each with what was varied for it, by machine; ``plain``: what the machine
-    as it is comes to, ``told``: machines beside each other; ``left_out``: machines whose descriptions lack a figure, and
+    as it is comes to, ``told``: machines side by side; ``left_out``: machines whose descriptions lack a figure, and
     which."""
 
     drawn_to = computed("path of the picture", "str | None", lambda of: None, omit=True, name="plot")

@@ -1,4 +1,4 @@
-"""What is asked beside a workload: on which machine, on which nodes, how long to measure."""
+"""What is asked apart from a workload: on which machine, on which nodes, how long to measure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def writable(value: Path | None) -> Path | None:
 
 @dataclass(frozen=True)
 class Ranks(Options):
-    """Where the ranks of a prediction sit, and by what of the profile they are priced."""
+    """Where the ranks of a prediction sit, and what of the profile predicts their times."""
 
     ranks_per_node: int | None = option(
         None, "Ranks on each node. Default: one if the profile has a link between nodes, else all."

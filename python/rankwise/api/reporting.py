@@ -1,4 +1,4 @@
-"""Pages: of a machine, of the whole of it in under a minute, and of papers redone, each published figure beside ours."""
+"""Pages: of a machine, of the whole of it in under a minute, and of papers redone, each published figure with rankwise's."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ class Redoing(Options):
 
 @record
 class Reproduced(Result):
-    """What a paper says beside what we find: ``reproduction`` has all of it, ``files`` is what was written."""
+    """What a paper says, and what rankwise finds: ``reproduction`` has all of it, ``files`` is what was written."""
 
     reproduction: Reproduction
     figures = computed("", Record, lambda found: found.reproduction.figures, inline=True)

@@ -55,7 +55,7 @@ class Result(Record, ABC):
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:
-        """Return all that readers see of it: the answer, its tables, and what is to be said beside it."""
+        """Return all that readers see of it: the answer, its tables, and notes."""
 
     @property
     def quality(self) -> Trust | None:

@@ -61,7 +61,7 @@ def line(workload: Workload, row: Row) -> dict[str, str]:
 
 
 def validation_blocks(validation: Validation) -> Iterator[Block]:
-    """Yield prediction beside measurement."""
+    """Yield predictions with measurements."""
     # What predictions are held against: real runs, or simulations where nothing runs.
     simulated = all(comparison.measured.engine == "simgrid" for comparison in validation.comparisons)
     held_against = "simulated" if simulated else "measured"

@@ -140,7 +140,7 @@ class Slow(Record):
 
 @record
 class Busy(Record):
-    """A host with other work, which is not judged."""
+    """A host with other work, which gets no verdict."""
 
     host: str = key("name of the host")
     rounds: int = key("rounds in which the host had other work")
