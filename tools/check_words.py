@@ -35,7 +35,7 @@ PRIVATE = {
     r"\bby turns\b": "interleaved",
     r"\bdrift(s|ed)?\b": "machine speed since the profile",
     r"\bborders?\b": "crossover; perimeter",
-    r"late partners|moving bytes": "wait (late sender/receiver); transfer and other MPI",
+    r"late partners?\b|moving bytes": "wait (late sender/receiver); transfer and other MPI",
     r"\bcrowded\b": "oversubscribed",
     r"lost (its|their) processor": "descheduled",
     r"\b(priced|costed)\b": "predicted",

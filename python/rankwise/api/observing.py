@@ -305,7 +305,9 @@ def _rank_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     yield _record_line(evidence.record, file)
     yield Table(_OF_RANKS, rows, leave=("host",))
     of = "the run" if evidence.steps is None else f"a step, the mean of {len(evidence.steps.sample)}"
-    yield Sentence(f"Of {of}; compute: outside MPI; wait: the part of MPI for a late partner; messages, bytes: sent.")
+    yield Sentence(
+        f"Of {of}; compute: outside MPI; wait: the part of MPI for a late sender or receiver; messages, bytes: sent."
+    )
     if evidence.balance is not None:
         yield Sentence(sentence(evidence.balance.words))
     yield from labelled("note", evidence.notes)

@@ -24,7 +24,7 @@ class RankTime(JsonRecord):
     host: str | None = key("its host; null: unknown")
     compute_s: float = key("time outside MPI")
     mpi_s: float = key("time in MPI")
-    wait_s: float | None = key("part of mpi_s in which it waits for a late partner; null: unknown")
+    wait_s: float | None = key("part of mpi_s in which it waits for a late sender or receiver; null: unknown")
     messages: float = key("messages that it sends")
     bytes: float = key("bytes that it sends")
 

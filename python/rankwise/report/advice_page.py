@@ -182,8 +182,8 @@ def _headroom_title(advice: Advice) -> str:
 def _step_caption(evidence: Evidence) -> str:
     shares = evidence.shares
     mean = [format_time(float(part.mean())) for part in (shares.computing_s, shares.moving_s, shares.waiting_s)]
-    last = f", {mean[2]} waiting for a partner that is late" if shares.split else "; waiting is not told from it"
-    return f"Mean over ranks: {mean[0]} computing, {mean[1]} {'moving bytes' if shares.split else 'in MPI'}{last}."
+    last = f", {mean[2]} wait (late sender/receiver)" if shares.split else "; wait is part of it"
+    return f"Mean over ranks: {mean[0]} compute, {mean[1]} {'transfer and other MPI' if shares.split else 'in MPI'}{last}."
 
 
 def _matrix_caption(advice: Advice) -> str:

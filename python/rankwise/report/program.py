@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MOST_RANKS = 64  # of the picture of a step
 _MOST_ROWS, _MOST_ARROWS, _MOST_SPANS = 16, 160, 2000  # of a time line
 _ROW_PX = 26
-_WORDS = {"computing": "computing", "moving": "moving bytes", "waiting": "waiting for another rank"}
+_WORDS = {"computing": "compute", "moving": "transfer and other MPI", "waiting": "wait for another rank"}
 _CRITICAL = "critical path"
 _WAITS = "url(#waits)"
 
@@ -44,10 +44,10 @@ def step_picture(evidence: Evidence, title: str, caption: str) -> Chart:
     if len(order) > _MOST_RANKS:  # those that make others wait, and some of all
         worst = np.argsort(-shares.blamed_s, kind="stable")[: _MOST_RANKS // 4]
         order = np.unique(np.concatenate((worst, np.linspace(0, len(order) - 1, _MOST_RANKS - len(worst)).astype(int))))
-    moving = "moving bytes" if shares.split else "in MPI"
-    parts: list[tuple[str, Any, str]] = [("computing", shares.computing_s, COMPUTING), (moving, shares.moving_s, MOVING)]
+    moving = "transfer and other MPI" if shares.split else "in MPI"
+    parts: list[tuple[str, Any, str]] = [("compute", shares.computing_s, COMPUTING), (moving, shares.moving_s, MOVING)]
     if shares.split:
-        parts.append(("waiting for a late partner", shares.waiting_s, _WAITS))
+        parts.append(("wait (late sender/receiver)", shares.waiting_s, _WAITS))
     stops = [
         f"rank {rank}: " + ", ".join(f"{format_time(float(seconds[rank]))} {name}" for name, seconds, _ in parts)
         for rank in order

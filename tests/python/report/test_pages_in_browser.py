@@ -248,7 +248,7 @@ def test_a_time_line_gives_its_values(opened: Callable[..., Any]) -> None:
     chart, value = page.locator(".live"), page.locator("output")
     box, row = chart.bounding_box(), chart.locator("svg text", has_text="rank 5").bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"], row["y"] + 0.5 * row["height"])
-    assert re.search(r"rank 5, .* to .*: moving bytes", page.locator(".tip.on").inner_text())
+    assert re.search(r"rank 5, .* to .*: transfer and other MPI", page.locator(".tip.on").inner_text())
     chart.focus()
     page.keyboard.press("Home")
     first = chart.get_attribute("aria-valuetext")
