@@ -1,0 +1,159 @@
+"""What the settings of tune lose against trying every algorithm, on nodes in namespaces with shaped links (root needed).
+
+    python benchmarks/tune.py [--rate 20] [--nodes 2,4,7] [--each 1] [--kinds bcast,allgather] [--bytes 65536,1048576]
+
+Of each collective, size and number of nodes the default is timed, what tune chooses (nothing: the default), and every algorithm
+and segment that the library can be set to, as an unmodified program sees them. Regret: the chosen one's time
+against the shortest. A cell slower than the default is timed again. The slower the links, the less processors matter. Open
+MPI is the system's, MPICH the one at hand. Exit 1 where the mean regret is above 5 %, or a cell stays slower than the default.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from harness import options, require_nodes
+
+from nodes import Nodes
+from rankwise.collectives.selection import Call, libraries_of
+from rankwise.collectives.settable import Setting, settable
+from rankwise.collectives.settings import write_settings
+from rankwise.collectives.written import Library, Rule, written
+from rankwise.engines.model import Model
+from rankwise.launch import find_mpi
+from rankwise.machine.profile import Profile, open_profile
+from rankwise.tune.calls import Called
+from rankwise.tune.choice import Chooser
+
+_PAYLOAD = 8948 / 9014
+_SLOWER = 1.02  # than the default, which is noise
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  int which = atoi(argv[1]), bytes = atoi(argv[2]), ranks, rank, i;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char *a = calloc(ranks, bytes), *b = calloc(ranks, bytes);
+  double best = 1e9, longest;
+  for (i = 0; i < 3; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begun = MPI_Wtime();
+    if (which == 0) MPI_Bcast(a, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (which == 1) MPI_Reduce(a, b, bytes / 4, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (which == 2) MPI_Allreduce(a, b, bytes / 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (which == 3) MPI_Allgather(a, bytes, MPI_BYTE, b, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    if (which == 4) MPI_Alltoall(a, bytes, MPI_BYTE, b, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    double took = MPI_Wtime() - begun;
+    MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (longest < best) best = longest;
+  }
+  if (rank == 0) printf("%.9f\\n", best);
+  MPI_Finalize();
+  return 0;
+}
+"""
+KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
+
+
+def profile(folder: Path, rate_mbit: float) -> Profile:
+    """Return the machine that is shaped; nothing of it is measured."""
+    for link, alpha_s, bytes_per_s in (("other-node", 1.5e-4, _PAYLOAD * rate_mbit * 1e6 / 8), ("same-socket", 3e-6, 2e9)):
+        lines = [f"{1 << k},{alpha_s + (1 << k) / bytes_per_s}" for k in range(25)]
+        (folder / "link.csv").write_text("\n".join(["size_bytes,time_s", *lines, ""]))
+        more = ["--add"] if link == "same-socket" else []
+        words = ["rankwise", "profile", "import", "link.csv", "--link", link, *more, "-o", "machine.json"]
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    return open_profile(folder / "machine.json")
+
+
+class Runs:
+    """An unmodified program on nodes, with settings or without."""
+
+    def __init__(self, up: Nodes, library: Library, launcher: list[str], folder: Path) -> None:
+        self._up, self._library, self._launcher, self._folder = up, library, launcher, folder
+
+    def time_s(self, call: Call, setting: Setting | None) -> float:
+        variables = {} if setting is None else self._variables(call, setting)
+        words = [*self._launcher, "-n", str(call.ranks), "./app", str(KINDS.index(call.kind)), str(call.size_bytes)]
+        done = subprocess.run(
+            self._up.command(self._up.hosts[0], words), cwd=self._folder, env={**self._up.environment(), **variables},
+            capture_output=True, text=True, timeout=600, check=True,
+        )  # fmt: skip
+        return float(done.stdout.split()[-1])
+
+    def _variables(self, call: Call, setting: Setting) -> Mapping[str, str]:
+        rule = Rule(
+            call.kind, call.ranks, call.size_bytes, call.size_bytes, setting, call.holds("several nodes of several ranks")
+        )
+        made_for = {"library": self._library.name, "mpi": "", "machine": "", "nodes": call.nodes[0], "ranks": call.ranks}
+        place = self._folder / "settings"
+        shutil.rmtree(place, ignore_errors=True)
+        return write_settings(place, written(self._library, [rule]), made_for).environment(place)
+
+
+def libraries() -> Iterator[tuple[Library, str, str]]:
+    """Yield the libraries at hand, their compilers and launchers."""
+    mpi = find_mpi()
+    name = libraries_of(mpi.library_version)[0][0]
+    yield Library.at(name, mpi.library_path), str(mpi.launcher_path.parent / "mpicc"), str(mpi.launcher_path)
+    compiler, launcher = (shutil.which(f"{word}.openmpi") for word in ("mpicc", "mpirun"))
+    if compiler is not None and launcher is not None:
+        yield Library("openmpi-4.1"), compiler, launcher
+
+
+def main() -> int:
+    parser = options(__doc__)
+    parser.add_argument("--rate", type=float, default=20, help="of the links, in Mbit/s")
+    parser.add_argument("--nodes", default="2,4,7")
+    parser.add_argument("--each", type=int, default=1, help="ranks on each node")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--bytes", default="1024,65536,1048576")
+    given = parser.parse_args()
+    require_nodes()
+    regrets, slower = [], 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        machine = profile(folder, given.rate)
+        (folder / "app.c").write_text(PROGRAM)
+        for library, compiler, launcher in libraries():
+            subprocess.run([compiler, "-o", "app", "app.c"], cwd=folder, check=True)
+            chooser = Chooser(library, Model(machine))
+            for count in map(int, given.nodes.split(",")):
+                with Nodes(f"{given.rate:g}mbit", [f"n{i}" for i in range(1, count + 1)]) as up:
+                    hydra = [launcher, "-hosts", ",".join(up.hosts), "-ppn", str(given.each)]
+                    words = hydra if library.name.startswith("mpich") else up.open_mpi(launcher, given.each)
+                    nodes = tuple(i // given.each if words is hydra else i % count for i in range(count * given.each))
+                    runs = Runs(up, library, words, folder)
+                    for kind in given.kinds.split(","):
+                        for size in map(int, given.bytes.split(",")):
+                            call = Call(kind, len(nodes), size, nodes)
+                            chosen = chooser.choose([Called(call, 1.0)])[0]
+                            found = {None: runs.time_s(call, None)}
+                            found |= {one: runs.time_s(call, one) for one in settable(library.name, call)
+                                      if library.knows(kind, one)}  # fmt: skip
+                            default_s, chosen_s = found[None], found[chosen.setting]
+                            if chosen_s > _SLOWER * default_s:  # again, with fresh samples
+                                default_s, chosen_s = (runs.time_s(call, one) for one in (None, chosen.setting))
+                                slower += chosen_s > _SLOWER * default_s
+                            best = min(found, key=found.__getitem__)
+                            regrets.append(chosen_s / min(found[best], chosen_s) - 1)
+                            to = "default" if chosen.setting is None else chosen.setting.words
+                            print(f"{library.name} {count}x{given.each} {kind} {size} B: default {default_s:.5f} s, {to} "
+                                  f"{chosen_s:.5f} s (predicted {chosen.new_s:.5f}), best "
+                                  f"{'default' if best is None else best.words} {found[best]:.5f} s", flush=True)  # fmt: skip
+    mean, high = statistics.fmean(regrets), float(np.quantile(regrets, 0.95))
+    print(f"{len(regrets)} cells: regret {mean:.1%} in the mean, {high:.1%} at 95 %; {slower} slower than the default")
+    return int(mean > 0.05 or slower > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
