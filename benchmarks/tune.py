@@ -2,11 +2,11 @@
 
     python benchmarks/tune.py [--rate 20] [--nodes 2,4,7] [--each 1] [--kinds bcast,allgather] [--bytes 65536,1048576]
 
-Of each collective, size and number of nodes the default is timed, what tune chooses (nothing: the default), and every algorithm
-and segment that the library can be set to, as an unmodified program sees them. Regret: the chosen one's time
-against the shortest. A cell slower than the default is timed again. The slower the links, the less processors matter; below
-some 100 kB they tell nothing, for their shapers let a frame of each message pass at once. Open MPI is the system's, MPICH the one
-at hand. Exit 1 where the mean regret is above 5 %, or a cell stays slower than the default.
+Of each collective, size and number of nodes the default is timed, what tune chooses (nothing: the default), and every
+algorithm and segment that the library can be set to, as an unmodified program sees them. Regret: the chosen one's time against
+the shortest. A cell slower than the default is timed again. The slower the links, the less processors matter; below some 100 kB
+they tell nothing, for their shapers let a frame of each message pass at once. Open MPI is the system's, MPICH the one at hand.
+Exit 1 where the mean regret is above 5 %, or a cell stays slower than the default.
 """
 
 from __future__ import annotations
