@@ -11,8 +11,10 @@ from typing import Any
 
 from rankwise.errors import InputError
 
+_WIDEST = 1000.0
+_LEAST_S = 5e-12  # less than this is written as 0
 _PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-_SIZE = re.compile(r"(\d{1,18})\s*([kmg]i?)?b?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,18})\s*([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
 
 
 def parse_size(text: str, what: str = "size") -> int:
@@ -32,7 +34,7 @@ def parse_ints(text: str, what: str, least: int = 1) -> list[int]:
     """Read integers: ``3``, a list ``1,2,4``, a range ``1:10`` (both ends), or a mixture. Raises InputError."""
     values: list[int] = []
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(-?\d{1,18})\s*(?::\s*(-?\d{1,18})\s*)?", part)
+        match = re.fullmatch(r"\s*(-?\d{1,18})\s*(?::\s*(-?\d{1,18})\s*)?", part, re.ASCII)
         if match is None:
             raise InputError(f"{what} '{text}' is not a number, a list or a range: write it as 3, 1,2,4 or 1:10")
         first, last = int(match[1]), int(match[2] or match[1])
@@ -50,7 +52,7 @@ def parse_shape(text: str, what: str = "grid") -> list[int]:
     """Read the sizes of a grid's axes: ``50x48``. Raises InputError."""
     if not text.strip():
         raise InputError(f"{what} is missing: write it as {what} 50x48")
-    if not re.fullmatch(r"\s*\d{1,18}(\s*x\s*\d{1,18})*\s*", text, re.IGNORECASE):
+    if not re.fullmatch(r"\s*\d{1,18}(\s*x\s*\d{1,18})*\s*", text, re.IGNORECASE | re.ASCII):
         raise InputError(f"{what} '{text}' is not a list of axis sizes: write it as 50x48")
     sizes = [int(part) for part in re.split("x", text, flags=re.IGNORECASE)]
     if min(sizes) < 1:
@@ -70,7 +72,7 @@ def parse_periodic(text: str, ndim: int) -> list[bool]:
 
 def parse_seconds(text: str, what: str = "time") -> float:
     """Read a time: ``10ms``, ``1s``, ``2min`` or ``2m``, ``1h``, ``0.5`` (seconds). Raises InputError."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(us|ms|s|min|m|h|)", text.strip())
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(us|ms|s|min|m|h|)", text.strip(), re.ASCII)
     if match is None:
         raise InputError(f"{what} '{text}' is not a time: write it as 10ms, 1s or 2min")
     return float(match[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "": 1.0}[match[2]]
@@ -78,7 +80,7 @@ def parse_seconds(text: str, what: str = "time") -> float:
 
 def parse_share(text: str, what: str = "share") -> float:
     """Read a share: ``20%``, ``20 %`` or ``0.2``. Raises InputError."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(%?)", text.strip())
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(%?)", text.strip(), re.ASCII)
     if match is None:
         raise InputError(f"{what} '{text}' is not a share: write it as 20% or 0.2")
     if not match[2] and float(match[1]) > 1:
@@ -131,9 +133,14 @@ def format_inverse(beta_s_per_byte: float) -> str:
 
 
 def format_ends(ends: tuple[float, float] | None, write: Callable[[float], str]) -> str:
-    """Write an interval: ``2.28–2.35 us``, ``980 ns–1.02 us``; ``–`` where nothing is known of the spread."""
+    """Write an interval: ``2.28–2.35 us``, ``980 ns–1.02 us``; ``–`` where nothing is known of the spread.
+
+    One whose ends are a factor of a thousand apart says nothing: ``unknown``.
+    """
     if ends is None:
         return "–"
+    if 0 < _WIDEST * ends[0] < ends[1]:
+        return "unknown"
     low, high = map(write, ends)
     number, _, unit = low.partition(" ")
     to = " to " if low[0] in "+-" or high[0] in "+-" else "–"
@@ -169,6 +176,8 @@ def format_count(number: int, what: str) -> str:
 
 def format_interval(ends: tuple[float, float] | None) -> str:
     """Write an interval of times."""
+    if ends is not None and 0 <= ends[0] < _LEAST_S and ends[1] > _WIDEST * _LEAST_S:
+        return "unknown"
     return format_ends(ends, format_time)
 
 

@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,6 +8,7 @@ from hypothesis import strategies as st
 from rankwise.errors import InputError
 from rankwise.units import (
     format_bandwidth,
+    format_interval,
     format_parameter,
     format_percent,
     format_size,
@@ -13,6 +17,7 @@ from rankwise.units import (
     parse_ints,
     parse_seconds,
     parse_shape,
+    parse_share,
     parse_size,
     parse_sizes,
 )
@@ -99,3 +104,28 @@ def test_times_are_read_with_their_units() -> None:
 )
 def test_ends_that_read_alike_are_said_once(values: list[float], said: str) -> None:
     assert format_span(values, "{:.0f}".format) == said
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.0, 22016060393824145408.0), "unknown"),
+        ((1e-9, 2e-6), "unknown"),
+        ((0.0, 1e-6), "unknown"),
+        ((1e-9, 9e-7), "1.00–900 ns"),
+        ((0.0, 0.0), "0.00–0.00 ns"),
+        ((-1e-6, 1e-6), None),
+        (None, "–"),
+    ],
+)
+def test_an_interval_that_says_nothing_is_unknown(ends: tuple[float, float] | None, words: str | None) -> None:
+    assert format_interval(ends) == words or (words is None and "unknown" not in format_interval(ends))
+
+
+@pytest.mark.parametrize("odd", ["1\x1c", "²", "1\u2028", "٣"])
+@pytest.mark.parametrize(
+    "read", [parse_size, parse_seconds, parse_share, lambda text: parse_ints(text, "n"), lambda text: parse_shape(f"{text}x2")]
+)
+def test_odd_signs_are_read_or_refused(read: Callable[[str], object], odd: str) -> None:
+    with suppress(InputError):
+        read(odd)

@@ -35,6 +35,7 @@ from rankwise.workloads.base import Program
 if TYPE_CHECKING:
     from rankwise.mapping.traffic import Nodes, Pricer
 
+_MOST_WIDE = 10.0  # the upper end of a gain by its lower one, beyond which nothing is known
 _APART = 0.1  # of a step's computing, or
 _APART_OF_STEP = 0.02  # of its time, which between two phases is work, not packing
 
@@ -298,7 +299,7 @@ class Advice(Record):
                 " The profile is too poor to predict seconds." if self.poor else ""
             )
         return best.what + (
-            f": a {self.evidence.per} {gain_in_words(best, self.evidence)}." if best.gain_s is not None else "."
+            f": a {self.evidence.per} {gain_in_words(best, self.evidence)}." if best.gain_s is not None else ": gain unknown."
         )
 
 
@@ -348,7 +349,7 @@ def advise(evidence: Evidence, question: Question) -> Advice:
         _settings(evidence, question),
     ):
         if isinstance(finding, Finding):
-            found.append(finding)
+            found.append(_possible(finding, evidence, question.poor))
         elif finding:
             nothing.append(finding)
     # On other nodes than those observed there may be a core for each rank.
@@ -371,6 +372,18 @@ def _longer_than_observed(evidence: Evidence, predicted_s: float, elsewhere: boo
         f"predicted message time {format_time(predicted_s)} exceeds the {evidence.per} of {format_time(evidence.time_s)}: "
         f"{why}; gains are capped at {format_time(float(evidence.shares.moving_s.mean()))} of transfer"
     )
+
+
+def _possible(finding: Finding, evidence: Evidence, poor: bool) -> Finding:
+    """Return a finding whose gain is left out where it is more than what was observed, is known within no factor that tells
+    anything, or rests on a disturbed profile."""
+    ratio = finding.ratio(evidence.time_s)
+    if ratio is None or finding.gain_s is None:
+        return finding
+    by_profile = finding.kind in (PLACEMENT, SENDING)
+    if finding.gain_s < evidence.time_s and ratio[2] <= _MOST_WIDE * ratio[1] and not (by_profile and poor):
+        return finding
+    return replace(finding, gain_s=None, gain_lo_s=None, gain_hi_s=None)
 
 
 def _pricer(on: Priced, schedule: PhasedStep | None, seats: Sequence[int]) -> Pricer:
@@ -577,6 +590,8 @@ def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list
     best, schedule = mappings.best, evidence.schedule
     if question.on is None or best.node_of_cell is None or schedule is None or not len(evidence.traffic.bytes):
         return []
+    if question.poor:
+        return ["other ways of sending: the profile is too poor to predict seconds"]
     nodes, parts, on = best.node_of_cell, best.parts, question.on
     now = _pricer(on, schedule, question.seats)(evidence.traffic, nodes, parts)
     found: list[Finding | str] = []

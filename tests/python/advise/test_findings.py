@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from observed_rings import HOSTS, PROFILE, RANKS, SIZE, STEPS, link, record_of
+from rankwise.advise import findings
 from rankwise.advise.evidence import evidence_of
-from rankwise.advise.findings import CROWDED, PLACEMENT, SENDING, WAITING, Advice, Question, advise, start_of
+from rankwise.advise.findings import CROWDED, PLACEMENT, SENDING, WAITING, Advice, Finding, Question, advise, start_of
 from rankwise.api.map_blocks import traffic_words
 from rankwise.engines.model import Model
 from rankwise.machine.profile import Profile
@@ -254,3 +255,28 @@ def test_that_one_sided_traffic_is_not_in_the_step_is_told() -> None:
         last["call"], last["kind"], last["peer"], last["request"] = 10, TIME_ONLY, -1, 0
         events[-1:] = last
     assert any("one-sided is not in the step" in note for note in evidence_of(record, "a").notes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shares", "poor", "is_told"),
+    [
+        (PLACEMENT, (0.3, 0.2, 0.4), False, True),
+        (PLACEMENT, (0.3, 0.2, 0.4), True, False),
+        (SENDING, (0.3, 0.2, 0.4), True, False),
+        (WAITING, (0.3, 0.2, 0.4), True, True),  # what was observed is no matter of the profile
+        (SENDING, (1.65, 0.9, 2.5), False, False),  # 637 us of a step of 385 us
+        (PLACEMENT, (0.97, 0.5, 1.0), False, False),  # 2 to 1000 times as fast
+    ],
+)
+def test_gains_that_cannot_be_are_unknown(
+    monkeypatch: pytest.MonkeyPatch, kind: str, shares: tuple[float, float, float], poor: bool, is_told: bool
+) -> None:
+    evidence = evidence_of(record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank % 4 for rank in range(RANKS)]), "app.comm")
+    gains = [share * evidence.time_s for share in shares]
+    made = Finding(kind, "Do it", "so", *gains, "do")
+    monkeypatch.setattr(findings, "_placement", lambda *given: made)
+    advice = advise(evidence, Question((2, 2, 2, 2), HOSTS[:4], Model(PROFILE), poor=poor))
+    told = next(one for one in advice.findings if one.what == "Do it")
+    assert (told.gain_s is not None) == is_told
+    assert ("times as fast" in findings.gain_in_words(told, evidence)) == is_told
+    assert not poor or all(one.kind != SENDING or one is told for one in advice.findings)
