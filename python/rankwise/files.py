@@ -18,6 +18,7 @@ from rankwise.errors import InputError, unreadable
 
 _LARGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")  # what may be beyond any floating-point number
 _HANDED = ("/dev/stdin", "/dev/fd/", "/proc/")  # what the shell hands us begins so
+_PAGE_BYTES = 3 << 20  # the most that a page takes
 _MOST_LINKS = 40  # on the way to a file, as Linux has it
 MOST_DIGITS = 4300  # of a whole number, as Python has it
 
@@ -42,18 +43,19 @@ def make_folder(path: Path) -> list[Path]:
 
 
 def require_output(path: Path) -> None:
-    """Raise InputError when a file could not be written, before it costs anything to find out."""
+    """Raise InputError when a file could not be written, before it costs anything to find out; a page takes some MB."""
     target = _target(path)
     if target.exists() and not os.access(target, os.W_OK):
         raise InputError(f"{path} cannot be written (it is read-only): name another file, or make it writable")
-    _probe(path, next(folder for folder in target.parents if folder.exists()), "name a file in a folder of your own")
+    folder = next(folder for folder in target.parents if folder.exists())
+    _probe(path, folder, "name a file in a folder of your own", _PAGE_BYTES if target.suffix == ".html" else 4096)
 
 
-def _probe(path: Path, folder: Path, mend: str) -> None:
+def _probe(path: Path, folder: Path, mend: str, size_bytes: int = 4096) -> None:
     """Write a file in a folder that goes at once. Raises InputError."""
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
-            probe.write(bytes(4096))
+            os.posix_fallocate(probe.fileno(), 0, size_bytes)
     except OSError as error:
         room = "make room, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise InputError(f"{path} cannot be written ({error.strerror}): {room}{mend}") from None
@@ -137,6 +139,9 @@ def write_whole(path: Path, content: str | bytes) -> None:
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -162,9 +167,9 @@ def append_json_lines(path: Path, values: Iterable[object]) -> None:
             while lines:
                 lines = lines[stream.write(lines) :]
             os.fsync(stream.fileno())
-        except OSError:
+        except OSError as error:
             stream.truncate(end)  # a full disk
-            raise
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def lock(stream: IO[Any], path: Path) -> None:

@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,3 +145,19 @@ def test_a_folder_of_ours_is_a_folder_and_ours(tmp_path: Path) -> None:
     for name in others:
         with pytest.raises(InputError, match="is not a folder of yours"):
             own_folder(tmp_path / name)
+
+
+def test_a_full_disk_is_found_before_and_named_after(tmp_path: Path) -> None:
+    page, lines = tmp_path / "page.html", tmp_path / "lines.jsonl"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        with pytest.raises(InputError, match="page.html cannot be written"):
+            require_output(page)
+        require_output(lines)
+        for write in (lambda: write_whole(page, bytes(2 << 20)), lambda: append_json_line(lines, "x" * (2 << 20))):
+            with pytest.raises(OSError, match="page.html|lines.jsonl"):
+                write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("lines.jsonl", 0)]

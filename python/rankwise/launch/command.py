@@ -81,12 +81,12 @@ def mpi_library_path(program: Path) -> Path | None:
     return Path(found[1]) if found else None
 
 
-def names_mpi(program: Path) -> bool:
-    """Whether a program calls MPI, linked with a library of it or with MPI itself."""
+def names_mpi(program: Path) -> tuple[bool, bool]:
+    """Whether a program's file names calls of MPI, and whether it names a library of MPI: one without the other is static."""
     import mmap
 
     with program.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b"MPI_Init\0") >= 0
+        return content.find(b"MPI_Init\0") >= 0, re.search(rb"\0libmpi(?:ch|_abi)?\.so[.\d]*\0", content) is not None
 
 
 def family_of(library: str) -> str:

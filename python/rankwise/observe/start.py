@@ -242,14 +242,15 @@ def _why_nothing(command: Sequence[str], program: Path | None, folder: Path, cod
         return f"{word} is a script, and no program that it started called MPI"
     if os.stat(program).st_mode & 0o6000:
         return f"{program} is setuid, and such programs load no library of rankwise: take a copy that is not"
-    if mpi_libraries(program):
+    calls_mpi, names_library = names_mpi(program)
+    if mpi_libraries(program) or names_library:
         if code != 0:
             return f"{program} ended with exit code {code} before MPI_Init: see that it runs without 'rankwise observe'"
         return (
             f"{program} did not call MPI_Init, or its launcher dropped LD_PRELOAD or RANKWISE_OBSERVE_DIR, or {folder.parent} "
             "is not on its nodes: let the launcher pass both on, and write to a folder that all nodes share"
         )
-    if names_mpi(program):
+    if calls_mpi:
         return f"{program} has its MPI linked statically, which cannot be observed: link it with the shared library"
     return f"{program} called no MPI: only MPI programs can be observed"
 

@@ -61,6 +61,14 @@ def test_setting_the_time_of_day_changes_no_time(
     assert any(f"was set by {set_s:+.3g} s while" in note for note in record.header["notes"]), record.header["notes"]
 
 
+def test_few_file_descriptors_make_no_program_static(build: Build, start: Start, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "rankwise", "observe", "-o", tmp_path / "a.comm", "--", *start("pip", 2)]
+    words += [build("pip", "known_answer.c")]
+    limited = ["sh", "-c", 'ulimit -n 8; exec "$@"', "sh", *map(str, words)]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "nothing was observed: " in done.stderr and "statically" not in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
 def test_signals_reach_the_program_which_does_not_outlive_us(tmp_path: Path, number: signal.Signals) -> None:
     """The program holds a pipe that is empty once it is gone; a child of Popen's may have ignored SIGHUP and SIGINT."""
