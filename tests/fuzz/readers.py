@@ -49,7 +49,11 @@ PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|arg
 
 
 def readers() -> dict[str, Reader]:
+    from rankwise.api import kept
+    from rankwise.engines import ledger
+    from rankwise.engines.fft_lengths import Lengths
     from rankwise.health import history
+    from rankwise.launch.smpi import read_trace
     from rankwise.machine import hosts, hwloc, switches, sysfs
     from rankwise.machine.description import load_description
     from rankwise.mapping.levels import parse_levels
@@ -62,6 +66,7 @@ def readers() -> dict[str, Reader]:
     from rankwise.observe.parts import merged
     from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.slurm import jobs, states
+    from rankwise.trial.session import Trial, Way
     from rankwise.workloads.halo import read_saved
 
     tables = {kind: [path.read_bytes() for path in sorted(DATA.glob(f"*-samples/{glob}"))]
@@ -85,7 +90,26 @@ def readers() -> dict[str, Reader]:
         (path.parent / jobs.RECORD).write_bytes(path.read_bytes())
         return jobs.read_submissions(path.parent)
 
+    def held(path: Path) -> object:
+        pairs, damaged = ledger.read(path)
+        return [ledger.held(pairs, by) for by in ledger.BY if pairs], kept.ledger(path).to_dict(), damaged
+
+    def trial(path: Path) -> object:
+        with mock.patch.object(Trial, "header", {"record": "trial"}):
+            of = Trial(mock.Mock(), (Way("now", ()), Way("new", ())), path)
+            of.resume()
+        return of.pairs
+
+    def trace(path: Path) -> object:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            return read_trace(stream)
+
     return {
+        "ledger": Reader(held, [LEDGER], ".jsonl"),
+        "lengths": Reader(lambda path: [one.median_s for ones in Lengths(path).launches.values() for one in ones], [LENGTHS],
+                          ".json"),
+        "trial": Reader(trial, [TRIAL], ".jsonl"),
+        "trace": Reader(trace, [TRACE], named=False),
         "profile": Reader(_profile, [(DATA / "profile-schema-1.json").read_bytes(), _whole_profile(), *_corpus("profile")],
             ".json"),
         "samples": Reader(profile_of_samples, _corpus("samples"), ".jsonl"),
@@ -173,6 +197,25 @@ MAP_JSON = (b'{"grid":[2,2],"nodes":[2,2],"stencil":"nearest-neighbor","results"
 HALO = (
     b'{"schema":1,"kind":"halo","ranks":3,"fields":[8],"pairs":[{"source":0,"dest":1,"bytes":[64],"row_bytes":8},'
     b'{"source":1,"dest":2,"bytes":[9]}]}'
+)
+LEDGER = (
+    b'{"schema":1,"record":"pair","machine":"m","engine":"model","against":"run","workload":"exchange","case":{"algorithm":"shift",'
+    b'"mode":"send","message_bytes":8},"predicted_s":1e-6,"low_s":9e-7,"high_s":1.1e-6,"measured_s":1.05e-6}\n'
+    b'{"schema":1,"record":"row","verb":"predict","machine":"m","engine":"model","workload":"exchange","case":{"mode":"send"},'
+    b'"profile":"p","ranks_per_node":2,"placement":"blocked","loaded":false,"as":"","time_s":1e-6,"time_lo_s":null,'
+    b'"time_hi_s":2e-6}\n'
+)
+LEDGER += LEDGER.replace(b"predict", b"simulate").replace(b"shift", b"direct")
+LENGTHS = json.dumps({"schema": 1, "lengths": {"64": [{
+    "created": "2026-01-01T00:00:00+00:00", "library": "fftw-3", "disturbed": False,
+    "times_s": dict.fromkeys(("compute", "shuffle", "exchange", "imbalance"), [1e-6, 2e-6])}]}}).encode()  # fmt: skip
+TRIAL = b'{"record":"trial"}' + b"".join(
+    b'\n{"record":"pair","number":%d,"times_s":[1.5,1.25],"sent_bytes":[100,null]}' % i for i in range(3)
+)
+TRACE = (
+    b'6 0.0 1 1 0 "rank-0"\n6 0.0 2 1 0 "rank-1"\n5 8 2 PMPI_Send "0 0 1"\n5 9 2 PMPI_Waitall "0 0 1"\n12 0.000001 2 1 8 100\n'
+    b"15 0.000001 3 0 PTP 1 1_2_72_1 100\n12 0.000002 2 2 9 NA\n13 0.000003 2 1 \n16 0.000004 3 0 PTP 2 1_2_72_1\n"
+    b"13 0.000004 2 2 \n"
 )
 SWITCHES = [b"SwitchName=s0 Nodes=n[1-2]\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top "
             b"Switches=s[0-1]\n", b"n1 top.s0\nn2 top.s1\n",

@@ -264,7 +264,7 @@ def _after_predict(workload: Workload, pattern: Options, machine: Profile) -> It
     asked = " ".join(part for part in (workload.id, pattern.words(), _profile_option(machine)) if part)
     yield f"rankwise validate {asked}", "run it, compare"
     if isinstance(pattern, ExchangeOptions):
-        if pattern.size.isalnum() and pattern.cutoff.isdigit():  # one question
+        if pattern.size.isalnum() and pattern.cutoff.isdecimal():  # one question
             words = pattern.words("algorithm", "mode", "replication", "team_boxes")
             yield " ".join(part for part in ("rankwise choose", words, _profile_option(machine)) if part), "other algorithms"
     elif workload.chooses:

@@ -57,7 +57,7 @@ _HELD: Sequence[Column[Held]] = (
 
 
 def _size(group: str) -> str:
-    return format_size(int(group)) if group.isdigit() else group
+    return format_size(int(group)) if group.isdecimal() else group
 
 
 def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mode", "size", "machine")) -> Ledger:

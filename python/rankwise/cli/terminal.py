@@ -29,7 +29,17 @@ def _letter(sign: str) -> str:
 
 
 def fit_streams() -> None:
-    """Let stdout and stderr write what their terminal can show; the C locale, named as such, is taken to show ASCII."""
+    """Let stdout and stderr write what their terminal can show; the C locale, named as such, is taken to show ASCII.
+
+    One that is closed is open to nowhere from here on, or the next file that is opened would take its place.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))
     codecs.register_error("rankwise", _in_ascii)
     plain = os.environ.get("LC_ALL") in ("C", "POSIX") and "PYTHONIOENCODING" not in os.environ
     for stream in (sys.stdout, sys.stderr):

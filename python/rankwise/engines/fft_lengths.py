@@ -27,11 +27,12 @@ from rankwise.distributions import t_quantile
 from rankwise.engines.placement import Placement
 from rankwise.engines.run import Here
 from rankwise.engines.under_way import under_way
-from rankwise.files import write_whole
+from rankwise.files import load_json, write_whole
 from rankwise.launch import result_of
 from rankwise.machine.profile import Profile
 from rankwise.measure.samples import now
 from rankwise.progress import tell
+from rankwise.reading import DOES_NOT_FIT
 from rankwise.workloads.base import Case, Pricer, Span
 from rankwise.workloads.fft3d import FftCase, fitting_grids
 from rankwise.workloads.fft3d_case import CALIBRATED, METHODS, PHASES, TIMED, Ingredients
@@ -77,15 +78,15 @@ class Lengths:
         if path is None or not path.is_file():
             return
         try:
-            record = json.loads(path.read_text())
+            record = load_json(path.read_bytes())
             self.launches = {key: [Launch(**launch) for launch in of_key] for key, of_key in record["lengths"].items()}
             # What cannot be added up was not written by us.
             for launch in (one for of_key in self.launches.values() for one in of_key):
-                if not (np.isfinite(launch.median_s) and launch.median_s > 0):
+                if launch.totals_s.ndim != 1 or not (np.isfinite(launch.median_s) and launch.median_s > 0):
                     raise ValueError("no time")
                 if datetime.fromisoformat(launch.created).tzinfo is None:
                     raise ValueError("a time without its zone")
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, *DOES_NOT_FIT) as error:
             tell(f"note: {path} is not what was saved there ({error}): timed again")
             self.launches = {}
 

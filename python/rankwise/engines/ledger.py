@@ -246,8 +246,9 @@ def _append(records: Iterable[Mapping[str, Any]]) -> None:
         return
     try:
         append_json_lines(path, values)
-    except OSError as error:
-        tell(f"warning: {FILE} names {path}, which cannot be written ({error.strerror}): name a file, or unset it")
+    except (OSError, InputError) as error:
+        why = getattr(error, "strerror", error)
+        tell(f"warning: {FILE} names {path}, which cannot be written ({why}): name a file, or unset it")
 
 
 def _records(path: Path) -> tuple[list[Mapping[str, Any]], list[int]]:
@@ -276,9 +277,13 @@ def _record(line: str) -> Mapping[str, Any] | None:
         known = needed[record["record"]]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
-    words = [record.get(key) for key in ("machine", "engine", "against", "verb", "workload", "as") if key in known]
+    words = [record.get(key) for key in ("machine", "engine", "against", "verb", "workload", "as") if key in {*known, *record}]
     times = [record.get(key) for key in _TIMES if key in known]
     ends = [record.get(key) for key in _ENDS if key in known]
     whole = all(key in record for key in known) and isinstance(record["case"], dict) and all(isinstance(w, str) for w in words)
-    whole = whole and all(isinstance(time, int | float) and time > 0 for time in times)
-    return record if whole and all(end is None or isinstance(end, int | float) for end in ends) else None
+    whole = whole and all(_is_figure(time) and time > 1e-100 for time in times)
+    return record if whole and all(end is None or _is_figure(end) for end in ends) else None
+
+
+def _is_figure(value: object) -> bool:
+    return type(value) in (int, float) and abs(value) < 1e100  # type: ignore[arg-type]

@@ -301,7 +301,7 @@ class FftModel:
                 )
             return self.machine.topology.name, self.machine.topology.dimensions or 3
         name, colon, axes = asked.partition(":")
-        if name == "torus" and (not colon or axes.isdigit() and 1 <= int(axes) <= 12):
+        if name == "torus" and (not colon or axes.isdecimal() and 1 <= int(axes) <= 12):
             return name, int(axes) if colon else 3
         if name in ("fully-connected", "fat-tree", "dragonfly") and not colon:
             return name, 3

@@ -27,6 +27,7 @@ from rankwise.launch.build import KERNELS, PLATFORM, build
 from rankwise.launch.mpi import record_of
 from rankwise.launch.process import Child, output_of, refusal_in
 from rankwise.launch.reach import seconds_of
+from rankwise.reading import reading
 
 LEAST_VERSION = (3, 32)
 INSTALL = "install SimGrid 3.32 or later (Debian, Ubuntu: apt-get install libsimgrid-dev)"
@@ -197,7 +198,8 @@ class Trace:
 
 def read_trace(lines: Iterable[str]) -> Trace:
     """Read a trace; what is not known of it is passed over."""
-    return Trace(*_read(lines))
+    with reading("the trace of SimGrid", INSTALL):
+        return Trace(*_read(lines))
 
 
 def _read(lines: Iterable[str]) -> tuple[tuple[Call, ...], tuple[Message, ...]]:
@@ -228,6 +230,6 @@ def _read(lines: Iterable[str]) -> tuple[tuple[Call, ...], tuple[Message, ...]]:
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     for line in lines:
-        if line[:1].isdigit():
+        if line[:1].isdecimal():
             kind, *fields = shlex.split(line) if '"' in line else line.split()
             yield kind, fields

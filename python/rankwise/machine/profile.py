@@ -203,7 +203,7 @@ class Source(Record):
 
 def _curves(value: Any, _: str) -> dict[int, list[tuple[int, float]]]:
     """Read the curves back. Raises ValueError for what is none."""
-    if not isinstance(value, Mapping) or not all(str(rows).isdigit() for rows in value):
+    if not isinstance(value, Mapping) or not all(str(rows).isdecimal() for rows in value):
         raise ValueError("packing is no curves by the bytes of a row")
     curves: dict[int, list[tuple[int, float]]] = {}
     for rows, curve in sorted(value.items(), key=lambda item: int(item[0])):

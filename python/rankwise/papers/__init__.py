@@ -36,7 +36,7 @@ def _read(column: str, text: str) -> Any:
     if re.fullmatch(r"\d+(x\d+)+", text):
         return tuple(map(int, text.split("x")))
     try:
-        value = int(text) if text.isdigit() else float(text)
+        value = int(text) if text.isdecimal() else float(text)
     except ValueError:
         return text or None
     unit = next((unit for unit in column.split("_") if unit in _UNITS), "")

@@ -21,7 +21,7 @@ from rankwise.launch.process import Child
 from rankwise.machine.hosts import distinct
 from rankwise.progress import SILENT, Meter, tell
 from rankwise.reading import reading
-from rankwise.records import Record, finite, key, record
+from rankwise.records import Record, finite, key, record, whole
 from rankwise.trial.ignored import monitoring, why_ignored
 from rankwise.trial.judgement import LOOKS, Judgement, could_find, judge, least_pairs, scatter_of
 
@@ -137,7 +137,8 @@ class Trial:
                     one_s, other_s = (finite(time_s, "times_s") for time_s in line["times_s"])
                     if min(one_s, other_s) <= 0:
                         raise ValueError(f"times_s {line['times_s']} are not above 0")
-                    self.pairs.append(Pair((one_s, other_s), tuple(line["sent_bytes"])))
+                    of_one, of_other = (None if sent is None else whole(sent, "sent_bytes", 0) for sent in line["sent_bytes"])
+                    self.pairs.append(Pair((one_s, other_s), (of_one, of_other)))
         if self.pairs:
             tell(f"{len(self.pairs)} pairs are in {self.path} already: going on from there")
             self.meter.advance(len(self.pairs))

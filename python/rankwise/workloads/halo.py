@@ -375,7 +375,7 @@ def _surface(o: HaloOptions) -> Surface:
         if layers > cells:
             raise InputError(f"--width {layers} passes the {cells} cells of the box: make the box larger")
     count, _, size = o.fields.partition("x")
-    if not count.isdigit() or int(count) < 1 or not size:
+    if not count.isdecimal() or int(count) < 1 or not size:
         raise InputError(f"--fields '{o.fields}' is not a number of fields and bytes of an element: 3x8")
     return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners, int(count))
 

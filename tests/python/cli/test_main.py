@@ -1,5 +1,6 @@
 """What holds for every verb: help that starts with an example, one-line errors, exit codes, stdout for results only."""
 
+import json
 import re
 import signal
 import subprocess
@@ -262,3 +263,15 @@ def test_a_name_that_is_nearly_right_is_guessed(rankwise: Callable[..., Any]) ->
     assert result.code == 2
     assert result.json["error"]["what"] == "unknown STUDY 'czechowsky2012' of rankwise reproduce"
     assert result.json["error"]["mend"] == "did you mean czechowski2012? see 'rankwise reproduce -h'"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_open_to_nowhere(tmp_path: Path, closed: str) -> None:
+    """Neither an error, nor a complaint among results, nor a file in the stream's place."""
+    for words, code in (("map --grid 4x4 --nodes 4 --ppn 4 -o map.json", 0), ("map --grid 4y4 --nodes 4 --ppn 4", 2)):
+        script = f'"$0" -m rankwise {words} {closed}'
+        done = subprocess.run(["sh", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert (done.stdout != "") == (code == 0 and " >&-" not in f" {closed}"), done.stdout
+        assert (done.stderr != "") == (code == 2 and "2>&-" not in closed), done.stderr
+    assert json.loads((tmp_path / "map.json").read_text())["results"]

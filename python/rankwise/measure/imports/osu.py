@@ -160,7 +160,7 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None, every: bool =
             sides = tuple(side.lower() for side in buffers.groups())
             context = replace(context, aside=() if set(sides) == {"host"} else (f"{sides[0]}-to-{sides[1]}",))
         elif pairs := _PAIRS.fullmatch(line):
-            if pairs["window"] is not None and not pairs["window"].isdigit():
+            if pairs["window"] is not None and not pairs["window"].isdecimal():
                 raise InputError(f"{source.where}: window size '{pairs['window']}' is not one number: run it without -V")
             window = read_count(pairs["window"] or str(context.window), "window size", source.where)
             context = replace(context, window=window, pairs=read_count(pairs["pairs"], "pairs", source.where))

@@ -130,7 +130,7 @@ def is_other_text(line: str) -> bool:
     A row starts with its size and ends with a decimal number; what does either is held to be a row.
     """
     words = line.split()
-    return not (words[0][0].isdigit() or words[0][0] in "+-." or _DECIMAL.search(words[-1]))
+    return not (words[0][0].isdecimal() or words[0][0] in "+-." or _DECIMAL.search(words[-1]))
 
 
 class Lines:

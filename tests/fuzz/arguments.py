@@ -1,0 +1,186 @@
+"""Floods every verb with random command lines, in this process: each is answered, or refused in words for a user.
+
+python tests/fuzz/arguments.py [--lines N] [--seed S] [VERB ...]     (make fuzz: 10,000 of each)
+
+Nothing is started and nothing measured: no program is on PATH. Files are those of the readers, and what the verbs write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import random
+import shlex
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import typer
+
+import readers
+
+LIMIT_S = 2.0  # processor time of a command line; what is large by its numbers may take longer, and is left at it
+SKIPPED = {"reproduce czechowski2012", "reproduce hunold2020", "reproduce wagner2024", "reproduce werner2023", "quick"}
+VALUES = """0 1 2 3 4 8 16 -1 1.5 1e3 1e999 nan inf 4x4 2x2x2 4X4 0x4 4x 1,2 1:3 3:1 1kB 4MiB 1k 10% 0.2 1s 10ms 2min all none
+1,0 auto model run simgrid direct shift isend send blocked hyperplane nearest-neighbor component n1 n[1-2] n1,n2 node,socket
+fat-tree:2x2 torus:2x2 node:2 frontier fugaku json csv machine.json map.json app.comm validate.json nothing.json samples.jsonl
+health.jsonl lengths.json graph.mtx dir out.json x/y.json . / - -- = ,""".split()  # fmt: skip
+ODD = ["", " ", "\t", "\n", "1\x1cx2", "\x1b[31m", "²", "٣", "１", "é", "\udcff", "\u2028", "9" * 30, "1" * 5000, "'", '"',
+       "%s", "{}", "~", "*"]  # fmt: skip
+
+
+class TooLong(BaseException):
+    """Nobody catches it."""
+
+
+def verbs() -> dict[str, Any]:
+    """Return the command of each verb by its words."""
+    from rankwise.cli.base import app
+    from rankwise.cli.verbs import register_verbs
+
+    register_verbs(())
+
+    def below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        if hasattr(command, "commands"):
+            for name, inner in command.commands.items():
+                yield from below(inner, (*words, name))
+        else:
+            yield " ".join(words), command
+
+    return dict(below(typer.main.get_command(app), ()))
+
+
+def value(draw: random.Random, option: Any) -> str:
+    """Return a value of an option: one that its help suggests, or any."""
+    kind = draw.random()
+    if kind < 0.1:
+        return draw.choice(ODD)
+    words = [word.strip("'.,;:()") for word in (getattr(option, "help", None) or "").split()]
+    text = draw.choice(words) if words and kind < 0.2 else draw.choice(VALUES)
+    if kind > 0.9 and text:
+        at = draw.randrange(len(text))
+        text = text[:at] + draw.choice([*ODD[:12], ",", "x", ":", "-"]) + text[at + draw.randrange(2) :]
+    return text
+
+
+def line(draw: random.Random, verb: str, command: Any) -> list[str]:
+    """Return a random command line of a verb: made anew, or of an example in its help with a word changed."""
+    words = verb.split()
+    examples = [shlex.split(text)[1:] for text in getattr(command, "example", "").splitlines() if " -- " not in text]
+    examples = [words for words in examples if words[: len(verb.split())] == verb.split() and not {">", "|", "#"} & {*words}]
+    if examples and draw.random() < 0.5:
+        words = list(draw.choice(examples))
+        at = draw.randrange(len(verb.split()), len(words) + 1)
+        words[at : at + draw.randrange(2)] = [value(draw, None)] if draw.random() < 0.8 else []
+        return [word.replace("\0", "") for word in words]
+    for option in draw.sample(command.params, min(len(command.params), draw.choice([0, 1, 2, 2, 3, 4, 6]))):
+        if option.param_type_name == "argument":
+            words += [value(draw, option) for _ in range(draw.choice([1, 1, 2]))]
+        elif option.is_flag:
+            words.append(draw.choice([*option.opts, *option.secondary_opts]))
+        elif draw.random() < 0.2:
+            words.append(f"{draw.choice(option.opts)}={value(draw, option)}")
+        else:
+            words += [draw.choice(option.opts), *([value(draw, option)] if draw.random() < 0.97 else [])]
+    return [word.replace("\0", "") for word in words]
+
+
+def files(folder: Path) -> None:
+    """Write what command lines name."""
+    known = readers.readers()
+    for name, reader, at in (
+        ("machine.json", "profile", 1), ("map.json", "mappings", 0), ("app.comm", "record", 0), ("graph.mtx", "matrix", 0),
+        ("validate.json", "validation", 0), ("samples.jsonl", "samples", 0), ("health.jsonl", "history", 0),
+    ):  # fmt: skip
+        (folder / name).write_bytes(known[reader].seeds[at])
+    (folder / "dir").mkdir(exist_ok=True)
+
+
+def _too_long(number: int, frame: object) -> None:
+    raise TooLong
+
+
+def flood(verb: str, command: Any, lines: int, seed: int) -> list[str]:
+    """Run command lines of one verb in the present folder; return what broke."""
+    from rankwise.cli import main
+
+    draw, broken, long = random.Random(f"{verb}/{seed}"), [], 0
+    codes: dict[int, int] = {}
+    begun_s = time.monotonic()
+    signal.signal(signal.SIGVTALRM, _too_long)
+    for number in range(lines):
+        if number % 50 == 0:
+            files(Path())
+        words = line(draw, verb, command)
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace") for _ in range(2))
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+                try:
+                    code = main.run(words)
+                finally:
+                    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        except TooLong:
+            long += 1
+            continue
+        except BaseException as error:  # what even the root has not caught
+            code = 70 if not isinstance(error, SystemExit) else int(error.code or 0)
+            if code == 70:
+                broken.append(f"{words}: {type(error).__name__}: {error}")
+        codes[code] = codes.get(code, 0) + 1
+        out.flush()
+        err.flush()
+        said = (out.buffer.getvalue() + err.buffer.getvalue()).decode(errors="replace")  # type: ignore[attr-defined]
+        complaint = err.buffer.getvalue().decode(errors="replace").splitlines()[-1:]  # type: ignore[attr-defined]
+        if "internal error" in said or "Traceback" in said:
+            broken.append(f"{words}: {said[-300:]}")
+        elif code in (1, 2, 4) and not (complaint and complaint[0].startswith("rankwise: ")):
+            broken.append(f"{words}: exit code {code} without a word: {said[-300:]!r}")
+        elif code not in (0, 130) and complaint and readers.PYTHONS_OWN.search(complaint[0].split("'")[0]):
+            broken.append(f"{words}: no words for a user: {complaint[0]}")
+        elif any(ord(sign) < 32 and sign not in "\n\t" for sign in said):
+            broken.append(f"{words}: control characters: {said[-300:]!r}")
+    print(f"{verb}: {lines} lines, {len(broken)} broken, {long} left, exit codes {dict(sorted(codes.items()))}, "
+          f"{time.monotonic() - begun_s:.0f} s", flush=True)  # fmt: skip
+    return broken
+
+
+@contextlib.contextmanager
+def nothing_to_start(folder: Path) -> Iterator[None]:
+    """A folder of its own to be in, an own cache, and no program on PATH."""
+    back = Path.cwd()
+    variables = {"PATH": str(folder / "dir"), "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "80"}
+    with mock.patch.dict(os.environ, variables), mock.patch("rankwise.launch.installed.package_folder", lambda: folder):
+        for name in [name for name in os.environ if name.startswith(("RANKWISE_", "SLURM_", "OMPI_", "PMI"))]:
+            del os.environ[name]
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(back)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("verbs", nargs="*")
+    parser.add_argument("--lines", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(arguments)
+    known = {name: command for name, command in verbs().items() if name not in SKIPPED}
+    broken: list[str] = []
+    with tempfile.TemporaryDirectory() as scratch, nothing_to_start(Path(scratch)):
+        for verb in given.verbs or known:
+            broken += flood(verb, known[verb], given.lines, given.seed)
+    print("\n".join(broken[:60]), file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
