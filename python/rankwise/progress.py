@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -16,11 +17,20 @@ def on_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
+# What moves the cursor, or turns the direction of writing; our own colours do neither.
+_UNSEEN = re.compile(r"\x1b(?!\[[0-9;]{1,8}m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """Return a text whose control characters are written out: names in files of others must not steer a terminal."""
+    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
 def tell(message: str) -> None:
     """Say something on stderr that is not a result: a warning, what comes next."""
     # Into one file or pipe both streams go in the order in which they were written.
     sys.stdout.flush()
-    print(message, file=sys.stderr, flush=True)
+    print(visible(message), file=sys.stderr, flush=True)
 
 
 class Meter(Protocol):

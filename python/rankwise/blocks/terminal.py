@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankwise.blocks import Block, Lines, Listing, Next, Sentence, Table
-from rankwise.progress import on_terminal, tell
+from rankwise.progress import on_terminal, tell, visible
 
 __all__ = ["MOST_LINES", "show", "show_all", "show_wide", "table_text"]
 
@@ -71,7 +71,7 @@ def show(blocks: Iterable[Block]) -> None:
         found = _cut(found, over)
     for block, lines in found:
         if lines:
-            (tell if isinstance(block, Sentence) and block.label else print)("\n".join(lines))
+            (tell if isinstance(block, Sentence) and block.label else print)(visible("\n".join(lines)))
 
 
 def _cut(found: Sequence[tuple[Block, list[str]]], over: int) -> list[tuple[Block, list[str]]]:

@@ -18,6 +18,7 @@ from rankwise.cli.base import app, begin_printing, has_printed, print_json
 from rankwise.cli.terminal import fit_streams
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError, split_message
+from rankwise.progress import visible
 
 
 def _show_version(asked: bool) -> None:
@@ -103,7 +104,7 @@ def _complain(message: str, exit_code: int, arguments: Sequence[str]) -> int:
         what, mend = split_message(line)
         print_json({"error": {"what": what, "mend": mend, "exit_code": exit_code}})
         sys.stdout.flush()
-    print(f"rankwise: {line}", file=sys.stderr)
+    print(f"rankwise: {visible(line)}", file=sys.stderr)
     return exit_code
 
 

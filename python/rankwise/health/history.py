@@ -55,7 +55,7 @@ def _read_line(line: str, trace: Trace) -> Session | dict[str, str]:
         record = trace.of(load_json(line))
     except json.JSONDecodeError:
         raise ValueError("it is not JSON") from None
-    if not isinstance(record["schema"], int) or record["schema"] > SCHEMA:
+    if type(record["schema"]) is not int or record["schema"] > SCHEMA:
         raise ValueError(f"schema {record['schema']} is newer than this program's {SCHEMA}")
     if "accept" in record:
         return {str(at): str(record["at"]) for at in record["accept"]}

@@ -182,7 +182,7 @@ def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
         kind, identity = record["record"], record.get("campaign")
         if kind == "campaign":
             schema = record.get("schema")
-            if not isinstance(schema, int) or schema > SCHEMA:
+            if type(schema) is not int or schema > SCHEMA:
                 raise InputError(
                     f"samples {path}, line {number}: schema {schema!r:.40}, this program reads {SCHEMA}: update rankwise"
                 )

@@ -161,7 +161,7 @@ def read_record(path: Path) -> Record:
         header = load_json(content[16:end])
     except (ValueError, RecursionError):
         raise _damaged(where, "its header is no JSON") from None
-    if not isinstance(header, dict) or not isinstance(header.get("schema"), int):
+    if not isinstance(header, dict) or type(header.get("schema")) is not int:
         raise _damaged(where, "its header has no schema")
     if header["schema"] > SCHEMA:
         raise InputError(

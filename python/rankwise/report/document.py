@@ -3,6 +3,8 @@ pictures, then what is folded; as one HTML file."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -118,7 +120,7 @@ class Document:
     def html(self) -> str:
         """Return the page: one file, no network, at most 3 MB. The same figures give the same bytes."""
         charts = {picture.name: picture.draw() for picture in self.pictures()}
-        script = left_out = ""
+        templates, script, left_out = environment(), "", ""
         if charts:
             from rankwise.report import vega
 
@@ -126,11 +128,19 @@ class Document:
             if forbidden := vega.forbidden():
                 left_out = f"{forbidden}: raise it, and write the page again"
                 tell(f"the page has no pictures{' without scripts' * bool(script)}, as {left_out}")
-        return environment().get_template("page.html.j2").render(
-            page=self, charts=charts, themed=themed, script=script, is_table=lambda part: isinstance(part, Table),
-            is_picture=lambda part: isinstance(part, Picture), still=lambda chart: themed(chart.svg()), cell_class=_cell_class,
-            most_rows=_MOST_ROWS, left_out=left_out,
+        scripts = [text for text in (script, templates.get_template("page.js").render()) if text]
+        return templates.get_template("page.html.j2").render(
+            page=self, charts=charts, themed=themed, scripts=scripts, policy=_policy(scripts),
+            is_table=lambda part: isinstance(part, Table), is_picture=lambda part: isinstance(part, Picture),
+            still=lambda chart: themed(chart.svg()), cell_class=_cell_class, most_rows=_MOST_ROWS, left_out=left_out,
         )  # fmt: skip
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Return what a page may do: run these scripts (the charts' evaluates expressions), and reach nothing."""
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return f"default-src 'none'; script-src 'unsafe-eval' {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 
 
 def environment() -> Environment:

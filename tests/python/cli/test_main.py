@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 
+import sample_figures
 from rankwise.cli.base import app
 from rankwise.cli.layout import commands_of
 from rankwise.cli.verbs import GROUPS, MODULES, SAYS, register_verbs
@@ -275,3 +276,15 @@ def test_a_closed_stream_is_open_to_nowhere(tmp_path: Path, closed: str) -> None
         assert (done.stdout != "") == (code == 0 and " >&-" not in f" {closed}"), done.stdout
         assert (done.stderr != "") == (code == 2 and "2>&-" not in closed), done.stderr
     assert json.loads((tmp_path / "map.json").read_text())["results"]
+
+
+def test_names_in_files_of_others_do_not_steer_a_terminal(rankwise: Callable[..., Any]) -> None:
+    odd = "\x1b]0;title\x07\x9b2J\u202eevil"
+    profile = sample_figures.profile()
+    profile.machine["cpu_model"] = odd
+    profile.save(Path("machine.json"))
+    Path("bad.json").write_text(json.dumps({"schema": 1, odd: odd, "links": odd}))
+    for words in (["profile", "show", "machine.json"], ["profile", "show", "bad.json"], ["report", "-o", f"x/{odd}/"]):
+        done = rankwise(*words)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", done.out + done.err), (done.out, done.err)
+    assert "\\x1b]0;title\\x07" in rankwise("profile", "show", "machine.json").out
