@@ -14,6 +14,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parent
 ONE_NODE, TWO_NODES = "rankwise: J_sum 0 J_max 0\n", "rankwise: J_sum 4 J_max 2\n"  # MPICH is told to pretend two
 C_WAYS = [("C", "11"), ("CXX", "17"), ("CXX", "20")]
+WRAPPERS = {"C": "mpicc", "CXX": "mpicxx", "Fortran": "mpifort"}
 FORTRAN_WAYS = [("Fortran", "1"), ("Fortran", "2"), ("Fortran", "3")]
 
 
@@ -46,24 +47,30 @@ class Tree:
         return self.run(*words).split()
 
     def configure(self, build: Path, language: str, way: str, wrapper: Path, fails: bool = False) -> str:
-        options = {"CMAKE_PREFIX_PATH": self.prefix, "RANKWISE_LANGUAGE": language, "RANKWISE_WAY": way}
+        options = {
+            "CMAKE_PREFIX_PATH": self.prefix,
+            "RANKWISE_LANGUAGE": language,
+            "RANKWISE_WAY": way,
+            "RANKWISE_MPI_FIRST": fails,
+        }
         if wrapper.name.removeprefix("mpic") not in ("c_abi", "xx_abi"):  # those the package finds by itself
             options[f"MPI_{language}_COMPILER"] = wrapper
         return self.run(
             self.cmake, "-S", SOURCE, "-B", build, *(f"-D{key}={value}" for key, value in options.items()), fails=fails
         )
 
+    def by_flags(self, language: str, way: str) -> list[object]:
+        if language == "Fortran":
+            return [SOURCE / "consumer.F90", f"-DWAY={way}", *self.flags("rankwise-fortran")]
+        source = ["-x", "c++" if language == "CXX" else "c", SOURCE / "consumer.c", "-x", "none"]
+        return [f"-std={'c++' if language == 'CXX' else 'c'}{way}", *source, *self.flags("rankwise")]
+
     def try_language(self, scratch: Path, language: str, way: str) -> None:
         wrapper, build = self.wrappers[language], scratch / f"{language}{way}"
         self.configure(build, language, way, wrapper)
         self.run(self.cmake, "--build", build)
         made = scratch / f"{language}{way}-by-pkg-config"
-        if language == "Fortran":
-            words = [SOURCE / "consumer.F90", f"-DWAY={way}", *self.flags("rankwise-fortran")]
-        else:
-            source = ["-x", "c++" if language == "CXX" else "c", SOURCE / "consumer.c", "-x", "none"]
-            words = [f"-std={'c++' if language == 'CXX' else 'c'}{way}", *source, *self.flags("rankwise")]
-        self.run(wrapper, *words, "-o", made)
+        self.run(wrapper, *self.by_flags(language, way), "-o", made)
         for program, how in ((build / "consumer", "find_package"), (made, "pkg-config")):
             said = self.run(self.mpiexec, "-n", "4", program)
             pretends = not re.search("Open|Intel", self.run(self.mpiexec, "--version"))
@@ -72,13 +79,20 @@ class Tree:
             print(f"{language} {way} by {how}: right")
 
     def refuse(self, scratch: Path, other: Path) -> None:
-        said = self.configure(scratch / "other", "C", "11", other, fails=True)
-        if f"was built with another MPI than {other}" not in " ".join(said.split()):
-            raise SystemExit(f"{other} was refused in other words:\n{said}")
-        said = self.run(other, SOURCE / "consumer.c", *self.flags("rankwise"), "-o", scratch / "never", fails=True)
-        if "another MPI than this mpi.h belongs to" not in said:
-            raise SystemExit(f"{other} was refused in other words:\n{said}")
-        print(f"{other}: refused, by find_package and by the header")
+        """The wrapper of another MPI, of any language, is refused by each way in which rankwise is found."""
+        for language, name in WRAPPERS.items():
+            wrapper = other.with_name(other.name.replace("mpicc", name))
+            if not wrapper.is_file() or language not in self.wrappers:
+                continue
+            way = "1" if language == "Fortran" else "17"
+            build = scratch / f"other-{other.parent.parent.name}-{wrapper.name}"
+            said = self.configure(build, language, way, wrapper, fails=True)
+            if f"was built with another MPI than {wrapper}" not in " ".join(said.split()) or "a target is there" in said:
+                raise SystemExit(f"{wrapper} was refused in other words:\n{said}")
+            said = self.run(wrapper, *self.by_flags(language, way), "-o", scratch / "never", fails=True)
+            if not re.search("another MPI than this mpi.h belongs to|ompi_mpi_comm_world|MPIR_Err_create_code", said):
+                raise SystemExit(f"{wrapper} was refused in other words:\n{said}")
+            print(f"{wrapper}: refused, by find_package and by pkg-config")
 
     def try_examples(self, scratch: Path) -> None:
         examples = SOURCE.parents[1] / "examples"
@@ -99,16 +113,13 @@ def main() -> int:
     parser.add_argument("--cmake", required=True)
     parser.add_argument("--mpicc", required=True, type=Path)
     parser.add_argument("--mpiexec", required=True)
-    parser.add_argument("--other", type=Path, help="the mpicc of another MPI, to be refused")
+    parser.add_argument("--other", type=Path, nargs="*", default=[], help="each mpicc of another MPI, to be refused")
     arguments = parser.parse_args()
     if shutil.which("pkg-config") is None:
         print("no pkg-config here (Debian: apt-get install pkgconf)", file=sys.stderr)
         return 77  # CTest skips
     mpicc = arguments.mpicc
-    named = {
-        language: mpicc.with_name(mpicc.name.replace("mpicc", name))
-        for language, name in {"C": "mpicc", "CXX": "mpicxx", "Fortran": "mpifort"}.items()
-    }
+    named = {language: mpicc.with_name(mpicc.name.replace("mpicc", name)) for language, name in WRAPPERS.items()}
     environment = {
         **os.environ, "PATH": f"{mpicc.parent}:{os.environ['PATH']}", "MPIR_CVAR_NUM_CLIQUES": "2",
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -129,8 +140,8 @@ def main() -> int:
         for language, way in C_WAYS + (FORTRAN_WAYS if "Fortran" in wrappers else []):
             tree.try_language(scratch, language, way)
         tree.try_examples(scratch)
-        if arguments.other is not None:
-            tree.refuse(scratch, arguments.other)
+        for other in arguments.other:
+            tree.refuse(scratch, other)
     return 0
 
 
