@@ -332,7 +332,7 @@ def main() -> int:
     known = readers()
     broken: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
-        folder = given.keep or Path(scratch)
+        folder = (given.keep or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         os.chdir(folder)
         for name in given.readers or known:
