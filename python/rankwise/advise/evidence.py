@@ -30,6 +30,7 @@ from rankwise.observe.timeline import Timeline, timeline_of
 from rankwise.observe.wait_causes import Waiting, labels_of, waiting_of
 from rankwise.observe.waits import Waits, analyse
 from rankwise.progress import meter
+from rankwise.units import format_time
 
 Array: TypeAlias = NDArray[Any]
 _MANY = 2_000_000  # events, that take seconds to look through
@@ -244,3 +245,16 @@ def _traffic_of_steps(whole: Traffic, steps: Steps, window: Mapping[int, Array])
         whole.name, whole.ranks, (keys // whole.ranks, keys % whole.ranks, -(-volume // count)), -(-times // count),
         node_of_rank=whole.node_of_rank, hosts=whole.hosts,
     )  # fmt: skip
+
+
+def longer_than_observed(evidence: Evidence, predicted_s: float, elsewhere: bool) -> str:
+    """Say why messages alone are predicted to take longer than the step (or run) that was observed."""
+    why = (
+        "links are slower than where it ran"
+        if elsewhere
+        else "messages overlapped computing, or the links that price them are slower"
+    )
+    return (
+        f"predicted message time {format_time(predicted_s)} exceeds the {evidence.per} of {format_time(evidence.time_s)}: "
+        f"{why}; gains are capped at {format_time(float(evidence.shares.moving_s.mean()))} of transfer"
+    )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise.advise.collectives import changes
-from rankwise.advise.evidence import Evidence
+from rankwise.advise.evidence import Evidence, longer_than_observed
 from rankwise.engines.model import Model
 from rankwise.engines.step import Priced, least_time_s, program_pricer, traffic_pricer
 from rankwise.errors import InputError
@@ -357,21 +357,8 @@ def advise(evidence: Evidence, question: Question) -> Advice:
     found.sort(key=lambda one: ((one.kind == CROWDED) == elsewhere, one.gain_s is None, -(one.gain_s or 0.0)))
     headroom = _headroom(evidence, question, mappings)
     if headroom.now_s is not None and headroom.now_s > (1 + LEAST_GAIN) * evidence.time_s:
-        notes.append(_longer_than_observed(evidence, headroom.now_s, elsewhere))
+        notes.append(longer_than_observed(evidence, headroom.now_s, elsewhere))
     return Advice(evidence, tuple(found), tuple(nothing), headroom, mappings, tuple(notes), question.poor)
-
-
-def _longer_than_observed(evidence: Evidence, predicted_s: float, elsewhere: bool) -> str:
-    """Say why messages alone are predicted to take longer than the step (or run) that was observed."""
-    why = (
-        "links are slower than where it ran"
-        if elsewhere
-        else "messages overlapped computing, or the links that price them are slower"
-    )
-    return (
-        f"predicted message time {format_time(predicted_s)} exceeds the {evidence.per} of {format_time(evidence.time_s)}: "
-        f"{why}; gains are capped at {format_time(float(evidence.shares.moving_s.mean()))} of transfer"
-    )
 
 
 def _possible(finding: Finding, evidence: Evidence, poor: bool) -> Finding:
