@@ -15,7 +15,7 @@ from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE,
 
 Array = NDArray[Any]
 MOST_SECONDS = 20.0  # of a processor, for the search
-_BEGINNINGS = (SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COLLECTIVE)
+_BEGINS = np.isin(np.arange(256), (SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COLLECTIVE))  # of kinds
 
 
 class TooLongError(InputError):
@@ -181,7 +181,7 @@ class Needs:
                 cuts[:, column] = np.maximum(cuts[:, column], places[: len(rows)])
             of_rank = self._events[rank]
             idle = np.flatnonzero(idle_before(of_rank))
-            begins = np.append(np.flatnonzero(np.isin(of_rank["kind"], _BEGINNINGS)), len(of_rank))
+            begins = np.append(np.flatnonzero(_BEGINS[of_rank["kind"]]), len(of_rank))
             rest = idle[np.minimum(np.searchsorted(idle, cuts[:, column]), len(idle) - 1)]
             quiet = (
                 (rest >= cuts[:, column]) & (rest <= begins[np.searchsorted(begins, cuts[:, column])]) & (cuts[:, column] > 0)
@@ -193,6 +193,7 @@ class Needs:
 def idle_before(events: Array) -> Array:
     """Return whether nothing is under way before each event, and after the last."""
     opened = ((events["kind"] == SEND) | (events["kind"] == RECEIVE)) & (events["request"] != 0)
-    closed = (events["kind"] == COMPLETION) & np.isin(events["request"], events["request"][opened])
+    closed = (events["kind"] == COMPLETION) & (events["request"] != 0)
+    closed[closed] = np.isin(events["request"][closed], events["request"][opened])
     under_way = np.cumsum(opened.astype(np.int64) - closed)
     return np.concatenate([[True], under_way <= 0])

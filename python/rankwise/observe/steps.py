@@ -511,6 +511,8 @@ def _marked(
     """
     columns = np.stack([events[first][at][name].astype(np.int64) for name in ("call", "comm", "peer", "bytes")], axis=1)
     number, counts = np.unique(columns, axis=0, return_inverse=True, return_counts=True)[1:]
+    if not len(at):
+        return
     moved = [
         np.append(0.0, np.cumsum(of_rank["bytes"] * np.isin(of_rank["kind"], (SEND, BLOCKING_SEND, PUT, GET))))
         for _, of_rank in sorted(events.items())
