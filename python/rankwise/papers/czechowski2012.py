@@ -16,7 +16,9 @@ from rankwise.papers import czechowski2012_balance as balance
 from rankwise.papers import czechowski2012_measured as measured
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
-from rankwise.papers.claims import Tally
+from rankwise.papers.claims import Tally, judge
+from rankwise.papers.claims import section as claims_section
+from rankwise.papers.czechowski2012_claims import CLAIMS, Numbers
 from rankwise.papers.czechowski2012_model import (
     PUBLISHED,
     READINGS,
@@ -115,12 +117,15 @@ class Figures(Record):
 def reproduce() -> Reproduction:
     """The whole reproduction, with its tables, pictures and words."""
     statements = figure6_statements()
+    verdicts = judge(CLAIMS, Numbers(), "rankwise reproduce czechowski2012")
     designs = [{"reading": reading, **item.to_dict()} for reading in READINGS for item in figure5(reading)]
     return Reproduction(
         paper="czechowski2012",
         title="The 3-D FFT at exascale, as predicted in 2012, redone",
         answer=_answer(),
+        claims=verdicts,
         sections=[
+            claims_section(verdicts),
             Section(
                 "predictions",
                 "Predictions 1 to 3: published figures and ours",

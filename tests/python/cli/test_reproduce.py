@@ -28,7 +28,7 @@ def test_the_same_figures_give_the_same_bytes(rankwise: Callable[..., Any]) -> N
         assert path.read_bytes() == (Path("b") / path.name).read_bytes()
 
 
-@pytest.mark.parametrize("paper", ["hunold2020", "wagner2024", "werner2023"])
+@pytest.mark.parametrize("paper", ["czechowski2012", "hunold2020", "wagner2024", "werner2023"])
 def test_a_screen_begins_with_the_sentences_that_do_not_hold(rankwise: Callable[..., Any], paper: str) -> None:
     result = rankwise("reproduce", paper)
     assert result.code == 0
