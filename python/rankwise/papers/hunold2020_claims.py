@@ -411,7 +411,8 @@ CLAIMS: Sequence[Claim[Evidence]] = (
             "for {:.0f} of 3 stencils")
       for mapper in (HYPERPLANE, STRIPS)),
     Claim("VI-C, Fig. 8", "k-d tree is like Nodecart with hops only", NONE, _like_nodecart, "{:.0f} stencils against it"),
-    *(Claim("VI-C, Fig. 8", f"strips like VieM ({stencil})", exactly(1), _like_viem(stencil), "{:.0f} (1: notches overlap)")
+    *(Claim("VI-C, Fig. 8", f"strips like VieM ({stencil})", exactly(1), _like_viem(stencil),
+            "{:.0f} of 1 pair of notches overlaps")
       for stencil in (NEAR, COMPONENT)),
     cannot("VI-D", "200 repetitions, outliers removed", "no samples were published"),
     *_up_to(50, NEAR, [HYPERPLANE], VSC4=3, SuperMUC_NG=2), *_up_to(50, NEAR, [STRIPS], VSC4=4, SuperMUC_NG=3),
