@@ -144,11 +144,14 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
   return uses;
 }
 
-double LoadsOfUses::held_s(std::size_t resource, LinkClass link, std::size_t size) {
-  if (known_s_.empty()) known_s_.assign(resources() * link_class_count * sizes_.size(), -1.0);
-  double& known = known_s_[(resource * link_class_count + static_cast<std::size_t>(link)) * sizes_.size() + size];
-  if (known < 0) known = std::max(0.0, machine_.hold_s(resource, link, sizes_[size] * block_bytes_));
-  return known;
+const Hold& LoadsOfUses::hold(std::size_t resource, LinkClass link, std::size_t size) {
+  if (holds_.empty()) holds_.resize(resources() * link_class_count * sizes_.size());
+  std::optional<Hold>& known = holds_[(resource * link_class_count + static_cast<std::size_t>(link)) * sizes_.size() + size];
+  if (!known) {
+    known = machine_.hold(resource, link, sizes_[size] * block_bytes_);
+    known->time_s = std::max(0.0, known->time_s);
+  }
+  return *known;
 }
 
 void LoadsOfUses::add_total(std::size_t resource, Index unit, double held_s, double bytes) {
@@ -167,7 +170,7 @@ Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, cons
   std::vector<Share> shares;
   for (const Use& use : uses) {
     if (use.resource >= resources()) continue;  // of a level that the machine lacks
-    const double time_s = held_s(use.resource, use.link, use.size);
+    const double time_s = hold(use.resource, use.link, use.size).time_s;
     if (use.phase < phases.count) {
       shares.push_back({time_s, use.times});
       first_use[use.phase * resources() + use.resource + 1] = static_cast<std::uint32_t>(shares.size());
@@ -198,7 +201,8 @@ Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, cons
     on_its_way(span, [&](std::size_t resource, bool at_sender) {
       const std::size_t at = phases.of[id] * resources() + resource;
       const std::span sharing(shares.begin() + first_use[at], shares.begin() + first_use[at + 1]);
-      const double on_s = sharing.empty() ? 0.0 : load_s(sharing, held_s(resource, own, passages[id].size));
+      const Hold& held = hold(resource, own, passages[id].size);
+      const double on_s = sharing.empty() ? 0.0 : load_s(sharing, held.time_s) - held.excess_s;
       loads.way_s[id] = std::max(loads.way_s[id], on_s);
       if (at_sender) loads.out_s[id] = std::max(loads.out_s[id], on_s);
     });
@@ -227,13 +231,14 @@ Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const Phases& ph
       for (const SwitchLevel& level : machine_.levels) span += from.node / level.nodes != to.node / level.nodes ? 1 : 0;
     }
     on_its_way(span, [&](std::size_t resource, bool at_sender) {
-      visit(resource, unit_of(resource, from, to, at_sender), at_sender, held_s(resource, link, passage.size));
+      visit(resource, unit_of(resource, from, to, at_sender), at_sender, hold(resource, link, passage.size));
     });
   };
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves || !passages[id].sends) continue;
     const double bytes = static_cast<double>(sizes_[passages[id].size] * block_bytes_);
-    each_resource(id, [&](std::size_t resource, Index unit, bool, double time_s) {
+    each_resource(id, [&](std::size_t resource, Index unit, bool, const Hold& held) {
+      const double time_s = held.time_s;
       if (time_s <= 0) return;
       std::vector<std::vector<Share>>& of = shares[resource];
       const std::size_t at = static_cast<std::size_t>(unit) * phases.count + phases.of[id];
@@ -250,9 +255,9 @@ Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const Phases& ph
   Loads loads{std::vector<double>(passages.size(), 0.0), std::vector<double>(passages.size(), 0.0)};
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves) continue;
-    each_resource(id, [&](std::size_t resource, Index unit, bool at_sender, double time_s) {
+    each_resource(id, [&](std::size_t resource, Index unit, bool at_sender, const Hold& held) {
       const std::size_t at = static_cast<std::size_t>(unit) * phases.count + phases.of[id];
-      const double on_s = at < shares[resource].size() ? load_s(shares[resource][at], time_s) : 0.0;
+      const double on_s = at < shares[resource].size() ? load_s(shares[resource][at], held.time_s) - held.excess_s : 0.0;
       loads.way_s[id] = std::max(loads.way_s[id], on_s);
       if (at_sender) loads.out_s[id] = std::max(loads.out_s[id], on_s);
     });

@@ -60,7 +60,8 @@ struct Busiest {
 
 // What the loads of one part of a round are for one block size on one machine.
 struct Loads {
-  std::vector<double> way_s;  // of each operation: the largest load of a resource on its message's way
+  // Of each operation: the largest load of a resource on its message's way, less its own excess there.
+  std::vector<double> way_s;
   std::vector<double> out_s;  // likewise, on its sender's side
 };
 
@@ -82,14 +83,14 @@ class LoadsOfUses {
     double held_s = 0.0;
     double bytes = 0.0;
   };
-  [[nodiscard]] double held_s(std::size_t resource, LinkClass link, std::size_t size);
+  [[nodiscard]] const Hold& hold(std::size_t resource, LinkClass link, std::size_t size);
   [[nodiscard]] std::size_t resources() const { return links_up(machine_.levels.size()); }
   void add_total(std::size_t resource, Index unit, double held_s, double bytes);
 
   const std::vector<Index>& sizes_;
   Index block_bytes_;
   const Machine& machine_;
-  std::vector<double> known_s_;             // of resource, link and size; below 0: not yet
+  std::vector<std::optional<Hold>> holds_;  // of resource, link and size, once asked for
   std::vector<std::vector<Total>> totals_;  // of each resource and unit (of the representatives: one)
   bool are_representatives_ = false;
 };

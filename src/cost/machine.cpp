@@ -96,7 +96,7 @@ std::optional<LinkClass> Machine::stand_in(LinkClass link) const {
   return std::nullopt;
 }
 
-double Machine::hold_s(std::size_t resource, LinkClass link, Index size_bytes) const {
+Hold Machine::hold(std::size_t resource, LinkClass link, Index size_bytes) const {
   const std::optional<Resource>* shared = nullptr;
   std::optional<Resource> of_level;
   switch (static_cast<Shared>(resource)) {
@@ -106,27 +106,30 @@ double Machine::hold_s(std::size_t resource, LinkClass link, Index size_bytes) c
     case Shared::card_out:
     case Shared::card_in: shared = &card; break;
     case Shared::card_both:
-      if (!card || !card->half_duplex) return 0.0;
+      if (!card || !card->half_duplex) return {};
       shared = &card;
       break;
     default: {
       const std::size_t level = (resource - shared_count) / 2;
-      if (level >= levels.size()) return 0.0;
+      if (level >= levels.size()) return {};
       of_level = Resource{levels[level].up_bytes_per_s};
       shared = &of_level;
     }
   }
-  if (!*shared && shared != &card) return 0.0;
+  if (!*shared && shared != &card) return {};
   const std::optional<LinkClass> known = stand_in(link);
-  if (!known) return 0.0;
+  if (!known) return {};
   const LinkCost& cost = *links[static_cast<std::size_t>(*known)];
   const double alone_s = cost.send.hold_s(size_bytes);
   // A card of unknown rate passes what one message does, or as seen in a burst of messages between two ranks.
-  if (!*shared) return cost.exchange_gap ? std::min(alone_s, (*cost.exchange_gap)(size_bytes)) : alone_s;
-  // One message alone takes its own time, whatever was measured for many.
+  if (!*shared) return {cost.exchange_gap ? std::min(alone_s, (*cost.exchange_gap)(size_bytes)) : alone_s};
   const double lane = cost.send.lane();
   const double rate = std::max((*shared)->bytes_per_s, lane);
-  return std::max(lane > 0 ? alone_s * lane / rate : 0.0, (*shared)->least_s);
+  const double held_s = lane > 0 ? alone_s * lane / rate : 0.0;
+  // In caches one message is faster than many that share the memory; on a network it is so by its first bytes only.
+  const bool binds = resource >= static_cast<std::size_t>(Shared::card_out);
+  const double passing_s = binds ? static_cast<double>(size_bytes) / (*shared)->bytes_per_s : 0.0;
+  return {std::max({held_s, passing_s, (*shared)->least_s}), std::max(0.0, passing_s - alone_s)};
 }
 
 Machine Machine::alone() const {

@@ -2,7 +2,9 @@
 //
 // A message of m bytes takes T(m) on a free link. Of that, lat(m) is the latency of the line that m lies on and hold(m) the
 // rest, for which it holds what it passes: a node's card, its memory, the links of switches. A resource of rate R is held for
-// hold(m) * lane / R, where lane is the rate of one message (the largest m / T(m)), and at least for its least time.
+// hold(m) * lane / max(R, lane), where lane is the rate of one message (the largest m / T(m)), and at least for its least time.
+// A card and a link of switches are held for m / R at least, so that no more bytes pass than were measured with several
+// messages in flight: one that comes alone may be faster than the wire, by the credit of a token bucket or by buffers.
 #pragma once
 
 #include <array>
@@ -107,6 +109,13 @@ struct SwitchLevel {
   double up_bytes_per_s = 0.0;
 };
 
+// How long a message holds a resource; and by how much its bytes take longer there than its own hold(m), which delays others
+// but not itself: a message that shares nothing takes T(m).
+struct Hold {
+  double time_s = 0.0;
+  double excess_s = 0.0;
+};
+
 struct Machine {
   std::array<std::optional<LinkCost>, link_class_count> links;
   std::optional<Resource> card;     // not given: a node sends no faster than one of its messages
@@ -121,8 +130,11 @@ struct Machine {
   // The class whose figures stand for a class: itself, or inside a node the next one that is known, farther ones first.
   // Nothing: none does.
   [[nodiscard]] std::optional<LinkClass> stand_in(LinkClass link) const;
-  // How long a message over a class of link holds a resource; 0 where the resource is no bound. level: of Shared::count on.
-  [[nodiscard]] double hold_s(std::size_t resource, LinkClass link, Index size_bytes) const;
+  // How a message over a class of link holds a resource; not at all where the resource is no bound. level: of Shared::count on.
+  [[nodiscard]] Hold hold(std::size_t resource, LinkClass link, Index size_bytes) const;
+  [[nodiscard]] double hold_s(std::size_t resource, LinkClass link, Index size_bytes) const {
+    return hold(resource, link, size_bytes).time_s;
+  }
   // The machine as a simulator of links knows it: every way of sending costs a plain send, and a rank's own messages leave
   // without a gap, for what they share keeps them apart.
   [[nodiscard]] Machine alone() const;

@@ -224,7 +224,7 @@ class Platform:
         """Return the platform file."""
         machine = self.machine
         lane = self._lane("other-node")
-        card = _WIDER * max(machine.card_bytes_per_s or 0.0, lane)
+        card = machine.card_bytes_per_s or lane
         lines = [
             f"# {self.name}: {self.network.label()}, {self.network.nodes} nodes of {self.sockets} sockets.",
             f"# Written by rankwise for SimGrid; times in seconds, bandwidths in bytes/s, each times {_WIDER:g}.",
@@ -232,10 +232,10 @@ class Platform:
             f"nearest_links {self.network.nearest_links}  # between two neighbouring nodes, their lanes and NICs included",
             f"hop_latency_s {self.hop_latency_s:.9g}  # for each link beyond these",
             f"sockets {self.sockets}",
-            f"card_bytes_per_s {card:.9g}  # of a node, each way",
+            f"card_bytes_per_s {_WIDER * card:.9g}  # of a node, each way",
             f"card_is_half_duplex {int(machine.card_is_half_duplex)}  # 1: both ways together",
-            f"link_bytes_per_s {card:.9g}  # of each link between switches, each way",
-            f"lane_bytes_per_s {_WIDER * lane:.9g}  # of one message between nodes",
+            f"link_bytes_per_s {_WIDER * card:.9g}  # of each link between switches, each way",
+            f"lane_bytes_per_s {_WIDER * min(lane, card):.9g}  # of one message between nodes",
             f"inside_bytes_per_s {_WIDER * self._lane('same-socket'):.9g}  # of one message inside a socket",
             f"across_bytes_per_s {_WIDER * self._lane('other-socket'):.9g}  # of one message between sockets of a node",
             f"memory_bytes_per_s {_WIDER * self._memory():.9g}  # of a node's ranks among themselves; 0: no limit",

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "../machine.hpp"
 #include "../refused.hpp"
@@ -114,6 +115,21 @@ TEST(Loads, OneStepTakesALatencyAndTheMessagesOfTheBusiestNode) {
     const auto j_max = static_cast<double>(ranks_per_node);
     EXPECT_NEAR(few.cost(10000, machine(gb_per_s)).time_s(), 1e-6 + j_max * 10e-6, 1e-12);
     EXPECT_NEAR(few.cost(10000, machine(4 * gb_per_s)).time_s(), 1e-6 + std::max(10e-6, j_max * 2.5e-6), 1e-12);
+  }
+}
+
+TEST(Loads, NoMoreBytesPassACardThanWereMeasuredForIt) {
+  // Messages of 3 us leave a node, alone or eight at once, by a card that passes one in 20 us.
+  Machine burst = machine(gb_per_s / 2);
+  LinkCost& link = *burst.links.back();
+  link.send = link.exchange = TimeCurve({{0, 1e-6, 0.2e-9}});
+  const Grid grid({16}, {true});
+  for (const auto& [distance, own_s, card_s] : {std::tuple{1, 3e-6, 20e-6}, {8, 3e-6 + 7 * 20e-6, 8 * 20e-6}}) {
+    const Walk walk =
+        walk_of_representatives(stencil_program(grid, Stencil(1, {{distance}})), Layout(grid, Placement::blocked(16, 8)));
+    const Cost cost = walk.cost(10000, burst);
+    EXPECT_NEAR(*std::max_element(cost.finish_s.begin(), cost.finish_s.end()), own_s, 1e-12) << distance;
+    EXPECT_NEAR(cost.time_s(), card_s, 1e-12) << distance;
   }
 }
 

@@ -131,6 +131,31 @@ TEST(Machine, ACardOfUnknownRatePassesWhatOneMessageDoesOrABurst) {
   }
 }
 
+TEST(Machine, NoMoreBytesPassACardThanWereMeasuredForIt) {
+  // A lane of 417 MB/s, of the first bytes only: by the credit of a token bucket.
+  Machine machine = rankwise_test::machine();
+  machine.links.back()->send = TimeCurve({{0, 2e-6, 0.4e-9}, {1000, -1e-6, 3.4e-9}}, 5000);
+  const auto held = [&](std::size_t resource, Index bytes) { return machine.hold(resource, LinkClass::other_node, bytes); };
+  const auto card = static_cast<std::size_t>(Shared::card_in);
+  machine.card = Resource{0.3e9, 2.5e-6};
+  machine.levels = {{2, 0.25e9}};
+  // T is 12.6 us, all of which it holds the lane.
+  EXPECT_NEAR(held(card, 4000).time_s, 4000 / 0.3e9, 1e-15);
+  EXPECT_NEAR(held(card, 4000).excess_s, 4000 / 0.3e9 - 0.999 * 12.6e-6, 1e-15);
+  EXPECT_NEAR(held(links_up(0), 4000).time_s, 16e-6, 1e-15);
+  EXPECT_NEAR(held(links_up(0), 4000).excess_s, 16e-6 - 0.999 * 12.6e-6, 1e-15);
+  EXPECT_NEAR(held(card, 900).time_s, 3e-6, 1e-15);
+  EXPECT_NEAR(held(card, 900).excess_s, 3e-6 - 0.36e-6, 1e-15);
+  EXPECT_NEAR(held(card, 600).time_s, 2.5e-6, 1e-15);  // the least
+  EXPECT_NEAR(held(card, 600).excess_s, 2e-6 - 0.24e-6, 1e-15);
+  // A wider card passes what one message passes in its own time, and what a size that a lane passes slowly holds it for.
+  machine.card = Resource{2e9};
+  machine.links.back()->send = TimeCurve({{0, 1e-6, 4e-9}, {1000, 4e-6, 1e-9}});
+  EXPECT_NEAR(held(card, 500).time_s, 1e-6, 1e-15);
+  EXPECT_NEAR(held(card, 4000).time_s, 2e-6, 1e-15);
+  EXPECT_EQ(held(card, 500).excess_s, 0.0);
+}
+
 TEST(Machine, AloneEveryWayOfSendingIsAPlainSendWithoutGaps) {
   Machine machine = rankwise_test::machine();
   machine.links.back()->rendezvous_from_bytes = 4096;

@@ -75,9 +75,10 @@ class Oracle {
           start_s = std::max(start_s, ready_s_[static_cast<std::size_t>(one.from)]);
           double load_s = 0, own_load_s = 0;
           for (const auto& [resource, unit, at_sender] : passed(one)) {
-            double sum_s = 0;
+            const Hold own = machine_.hold(resource, link(one), one.bytes);
+            double sum_s = -own.excess_s;
             for (const double other_s : held[{resource, unit}]) {
-              sum_s += std::min(other_s, machine_.hold_s(resource, link(one), one.bytes));
+              sum_s += std::min(other_s, own.time_s);
             }
             load_s = std::max(load_s, sum_s);
             if (at_sender) own_load_s = std::max(own_load_s, sum_s);
