@@ -21,7 +21,7 @@ class RankTime(JsonRecord):
     """A rank: the mean over the steps that are looked at, or the run where no step was found."""
 
     rank: int = key("rank in MPI_COMM_WORLD")
-    host: str | None = key("its host; null: unknown")
+    host: str | None = key("host that the rank runs on; null: unknown")
     compute_s: float = key("time outside MPI")
     mpi_s: float = key("time in MPI")
     wait_s: float | None = key("part of mpi_s in which it waits for a late sender or receiver; null: unknown")

@@ -22,7 +22,7 @@ class Talp(JsonRecord):
     useful: int = key("time outside MPI, of all ranks together", name="usefulTime")
     mpi: int = key("time in MPI, of all ranks together", name="mpiTime")
     parallel: float = key("mean useful time over the elapsed time", name="parallelEfficiency")
-    mpi_parallel: float = key("the same, since only MPI is counted", name="mpiParallelEfficiency")
+    mpi_parallel: float = key("parallelEfficiency, since only MPI is counted", name="mpiParallelEfficiency")
     communication: float = key("greatest useful time over the elapsed time", name="mpiCommunicationEfficiency")
     load_balance: float = key("mean useful time over the greatest", name="mpiLoadBalance")
     load_balance_in: float = key("greatest mean useful time of a node over the greatest of a rank", name="mpiLoadBalanceIn")
