@@ -156,7 +156,11 @@ def test_a_program_from_observe_to_try(rankwise: Run, tmp_path: Path, mpi: Mpi, 
     assert (
         advised["command"] == "rankwise tune app.comm --profile machine.json -o tuned/" and "bcast of 1 MiB" in advised["why"]
     )
-    assert 0 < advised["gain_s"] <= found["gain_s"] * 1.01
+    # The links of the profile are slower than those it ran over: no gain may exceed what was observed.
+    if found["gain_s"] < found["time_s"]:
+        assert 0 < advised["gain_s"] <= found["gain_s"] * 1.01
+    else:
+        assert advised["gain_s"] is None
     # Both are run, on the hosts of the record; they were made for another library and more nodes.
     tried = rankwise("try", "here.comm", "--settings", "tuned", "--pairs", "2", "--json", *command)
     assert tried.code == 0
