@@ -105,7 +105,7 @@ def format_size(size_bytes: int) -> str:
     """Write a size: ``8 B``, ``1000 B``, ``64 kB``, ``4 MiB``; from 100 kB on with three digits where no unit is exact."""
     if size_bytes >= 10_000 and size_bytes % 1000 == 0:
         return format_volume(size_bytes)
-    for unit, scale in (("MiB", 2**20), ("KiB", 2**10)):
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if scale <= size_bytes < 2**10 * scale and size_bytes % scale == 0:
             return f"{size_bytes // scale} {unit}"
     return format_volume(size_bytes) if size_bytes >= 100_000 else f"{size_bytes} B"

@@ -37,7 +37,7 @@ def test_protocols_are_told_by_late_receivers() -> None:
     sizes = message_sizes(record_of({10: 8, 13: 4, 14: 4, 7: 1, 0: 3, 1: 2, 31: 1}), events)
     assert (sizes.eager_bytes, sizes.rendezvous_bytes) == (1000, 8000)
     assert [one.words for one in sizes.classes] == [
-        "0 B", "1 B", "64 to 128 B", "512 B to 1 KiB", "4 to 8 KiB", "8 to 16 KiB", "1024 MiB and more",
+        "0 B", "1 B", "64 to 128 B", "512 B to 1 KiB", "4 to 8 KiB", "8 to 16 KiB", "1 GiB and more",
     ]  # fmt: skip
     assert sizes.words.startswith("0 B 13 %, 512 B to 1 KiB 35 %, 4 to 8 KiB 17 %, 8 to 16 KiB 17 %, others 17 %; ")
     assert sizes.words.endswith("; eager up to 1000 B, rendezvous from 8000 B on")

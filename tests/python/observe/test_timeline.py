@@ -47,7 +47,7 @@ def test_the_critical_path_leads_over_the_slow_rank_and_adds_up() -> None:
     (rank, kind), seconds = next(iter(line.terms().items()))
     assert (rank, kind) == (3, "computing") and seconds == pytest.approx(90e-6, rel=0.05)
     assert sum(line.terms().values()) == pytest.approx(line.length_s)
-    assert path_words(line).startswith("Critical path: computing on rank 3 ")
+    assert path_words(line).startswith("Critical path: compute on rank 3 ")
     assert "at rank 3 is 8" in timeline_title(line, "step")
 
 
