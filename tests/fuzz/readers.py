@@ -107,7 +107,7 @@ def readers() -> dict[str, Reader]:
     return {
         "ledger": Reader(held, [LEDGER], ".jsonl"),
         "lengths": Reader(lambda path: [one.median_s for ones in Lengths(path).launches.values() for one in ones], [LENGTHS],
-                          ".json"),
+                          ".json", named=False),
         "trial": Reader(trial, [TRIAL], ".jsonl"),
         "trace": Reader(trace, [TRACE], named=False),
         "profile": Reader(_profile, [(DATA / "profile-schema-1.json").read_bytes(), _whole_profile(), *_corpus("profile")],

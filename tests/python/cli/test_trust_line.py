@@ -35,6 +35,7 @@ CALLS = {
     "choose halo": ["--grid", "4x2", "--halo", "1kB,2kB"],
     "map": ["--grid", "4x4", "--nodes", "16", "--ppn", "1"],
     "report": ["-o", "r.html"],
+    "tune": ["--ranks", "8", "--ranks-per-node", "1", "--mpi", "openmpi-5.0"],
 }
 # These need an MPI, SimGrid, or the profile's rates of FFTs; they open their profile by the same function.
 ELSEWHERE = {"validate", "simulate", "try", "predict fft3d", "choose fft3d"}
@@ -67,7 +68,7 @@ def poor(rankwise: Callable[..., Any], tmp_path: Path) -> Path:
 @pytest.mark.parametrize("call", CALLS)
 def test_the_line_is_said_once_and_is_in_the_json(rankwise: Callable[..., Any], poor: Path, call: str) -> None:
     asked = (*call.split(), *CALLS[call], "--profile", poor)
-    code = 6 if call.startswith("choose") else 0
+    code = 6 if call.startswith(("choose", "tune")) else 0
     result = rankwise(*asked, "--json")
     assert result.code == code and result.json["trust"]["level"] == "poor" and "Quality" not in result.err
     if call != "report":  # prints the page's path alone

@@ -86,7 +86,7 @@ def test_a_ledger_that_cannot_be_used_is_told(
     ledger.write_text('{"record": "pair", "machine": "m"}\n')
     with pytest.raises(InputError, match="is no ledger: line 1 is no record"):
         read(ledger)
-    monkeypatch.setenv("RANKWISE_LEDGER", str(tmp_path / "no" / "folder"))
+    monkeypatch.setenv("RANKWISE_LEDGER", str(ledger / "below a file"))
     capsys.readouterr()
     keep_rows("predict", "m", _rows("model", [1, 2, 3, 4]), Where(None))  # what was predicted is not lost for it
     assert "cannot be written" in capsys.readouterr().err

@@ -58,6 +58,10 @@ BROKEN = [
     ("hosts", 0, "n[1-3,7]", "n[3-1]", 0, "n[3-1]"),
     ("cpu-list", 0, "8", "x", 0, "x"),
     ("hwloc", 0, 'type="PU" os_index="0"', 'type="PU" os_index="x"', 0, "os_index"),
+    ("ledger", 0, '"predicted_s":1e-6', '"predicted_s":"x"', 1, "no record of a ledger"),
+    ("lengths", 0, "1e-06, 2e-06]", "1e-06, -1]", 0, "no time"),
+    ("trial", 0, "[1.5,1.25]", '[1.5,"x"]', 0, "times_s"),
+    ("trace", 0, "12 0.000001 2 1 8 100", "12 x 2 1 8 100", 0, "the trace of SimGrid"),
     ("jobs", 0, '"work":', '"x":', 0, "jobs[0].work is missing"),
     ("jobs", 0, '"nodes":2', '"nodes":-2', 0, "jobs[0]: --nodes"),
 ]
