@@ -14,7 +14,7 @@ from rankwise.units import format_number, format_percent, format_time
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
-    from rankwise.observe.changes import Change, Ratio
+    from rankwise.observe.changes import Ratio, RunChange
 
 _SITES, _RANKS = 6, 4  # on a screen
 _MARKS = {"slower": NO, "unclear": UNCLEAR}
@@ -30,7 +30,7 @@ class ComparedRuns(Result):
     verdict: str = key("slower, faster, same or unclear: of B's step")
     why: str | None = key("why it is unclear; null: it is not, or by the interval")
     of: Ratio = key("how many times as long a step of B takes", inline=True)
-    changes: list[Change] = key(
+    changes: list[RunChange] = key(
         "times of both runs: of the step, then of its parts, call sites and ranks, the largest change first"
     )
     step_a_s = computed("median step of run A; null: no step was found", "float | None", lambda of: of.step_s("a_s"))
@@ -68,7 +68,7 @@ class ComparedRuns(Result):
         yield Next([(f"rankwise observe show {self.b}", "where its time goes")])
 
 
-_CHANGES: tuple[Column[Change], ...] = (
+_CHANGES: tuple[Column[RunChange], ...] = (
     Column("of", "of"), Column("what", "what"), Column("A", "a_s", format_time), Column("B", "b_s", format_time),
     Column("B less A", lambda row: row.b_s - row.a_s, format_time),
     Column("change", lambda row: row.b_s / row.a_s - 1 if row.a_s > 0 else None, format_percent),

@@ -21,7 +21,7 @@ _SAME = 0.05  # share up to which both ends of the ratio's interval are no chang
 
 
 @record
-class Change(JsonRecord):
+class RunChange(JsonRecord):
     """A time of both runs: of a step, the mean over ranks; of a rank, its time outside MPI."""
 
     of: str = key("step, part, site or rank")
@@ -78,7 +78,7 @@ def site_times_s(record: Record, steps: Steps, events: Mapping[int, Array]) -> d
     return by_place
 
 
-def changed(of: str, a_s: Mapping[str, float], b_s: Mapping[str, float]) -> list[Change]:
+def changed(of: str, a_s: Mapping[str, float], b_s: Mapping[str, float]) -> list[RunChange]:
     """Return the changes of what stands in either run, the largest first."""
-    every = [Change(of, what, a_s.get(what, 0.0), b_s.get(what, 0.0)) for what in {**a_s, **b_s}]
+    every = [RunChange(of, what, a_s.get(what, 0.0), b_s.get(what, 0.0)) for what in {**a_s, **b_s}]
     return sorted(every, key=lambda one: -abs(one.b_s - one.a_s))
