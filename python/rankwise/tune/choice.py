@@ -16,7 +16,7 @@ from rankwise.engines.placement import Seats
 from rankwise.errors import InputError
 from rankwise.tune.calls import Called
 from rankwise.units import format_share
-from rankwise.workloads.base import Price, Program
+from rankwise.workloads.base import Price, Program, Span
 from rankwise.workloads.collective_schedule import Schedule
 
 LEAST_GAIN = 0.05
@@ -95,7 +95,8 @@ class Chooser:
         if now is None:
             raise InputError(f"what {self.library.name} selects for {calls[0].kind} cannot be predicted")
         if not all(one.exact for one in selections):
-            now = _Times(now.time_s, now.lo_s / _SAME_KIND, now.hi_s * _SAME_KIND)
+            low_s, high_s = now.ends_s
+            now = Span(now.time_s, low_s / _SAME_KIND, high_s * _SAME_KIND)
         priced = dict(self._priced(calls, weights))
         best = min(priced, key=lambda setting: priced[setting].time_s, default=None)
         if best is not None:  # of those that are as good the one of the fewest messages: its overheads matter least
@@ -104,7 +105,7 @@ class Chooser:
         if best is not None and before in priced and priced[before].time_s <= (1 + _AS_GOOD) * priced[best].time_s:
             best = before
         new = now if best is None else priced[best]
-        gain = now.over(new)
+        gain = _gained(now, new)
         why = ""
         if self.library.name.startswith("mpich") and any(call.holds("one node") for call in calls):
             why = "all ranks are on one node, where MPICH uses shared memory that is not predicted"
@@ -123,7 +124,7 @@ class Chooser:
             any(call.holds("several nodes of several ranks") for call in calls),
         )  # fmt: skip
 
-    def _priced(self, calls: Sequence[Call], weights: Sequence[float]) -> Iterator[tuple[Setting, _Times]]:
+    def _priced(self, calls: Sequence[Call], weights: Sequence[float]) -> Iterator[tuple[Setting, Span]]:
         for setting in dict.fromkeys(settable(self.library.name, calls[0])):
             if not self.library.knows(calls[0].kind, setting):
                 continue
@@ -134,7 +135,7 @@ class Chooser:
             if (times := self._times(calls, schedules, weights)) is not None:
                 yield setting, times
 
-    def _times(self, calls: Sequence[Call], schedules: Sequence[Schedule], weights: Sequence[float]) -> _Times | None:
+    def _times(self, calls: Sequence[Call], schedules: Sequence[Schedule], weights: Sequence[float]) -> Span | None:
         """Return the mean time of calls that are carried out so; None where an algorithm cannot be for one of them."""
         prices: list[Price] = []
         for call, schedule in zip(calls, schedules, strict=True):
@@ -146,21 +147,16 @@ class Chooser:
             prices.append(self._model.price(Program(schedule), 1, placement))
         mean = [sum(w * end for w, end in zip(weights, ends, strict=True)) for ends in
                 zip(*((price.span.time_s, *price.span.ends_s) for price in prices), strict=True)]  # fmt: skip
-        return _Times(*mean)
+        return Span(*mean)
 
 
-@dataclass(frozen=True)
-class _Times:
-    time_s: float
-    lo_s: float
-    hi_s: float
-
-    def over(self, other: _Times) -> Gain:
-        """Return what is gained where this becomes the other; their errors are taken as independent."""
-        gain = self.time_s - other.time_s
-        down = math.hypot(self.time_s - self.lo_s, other.hi_s - other.time_s)
-        up = math.hypot(self.hi_s - self.time_s, other.time_s - other.lo_s)
-        return Gain(gain, gain - down, gain + up)
+def _gained(before: Span, after: Span) -> Gain:
+    """Return what is gained from one time to the other; their errors are taken as independent."""
+    gain = before.time_s - after.time_s
+    (low, high), (after_low, after_high) = before.ends_s, after.ends_s
+    down = math.hypot(before.time_s - low, after_high - after.time_s)
+    up = math.hypot(high - before.time_s, after.time_s - after_low)
+    return Gain(gain, gain - down, gain + up)
 
 
 def rules_of_choices(choices: Sequence[Choice]) -> list[tuple[Rule, list[Choice]]]:
