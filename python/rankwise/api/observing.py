@@ -285,7 +285,7 @@ _LEAST_LONGER = 1.02  # than the median rank, for a rank to be named
 _OF_RANKS: Sequence[Column[RankTime]] = (
     Column("rank", "rank"), Column("compute", "compute_s", format_time), Column("MPI", "mpi_s", format_time),
     Column("wait", "wait_s", format_time), Column("messages", "messages", format_number),
-    Column("bytes", "bytes", lambda size: format_volume(round(size))), Column("host", "host"),
+    Column("sent", "bytes", lambda size: format_volume(round(size))), Column("host", "host"),
 )  # fmt: skip
 
 
@@ -306,7 +306,7 @@ def _rank_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     yield Table(_OF_RANKS, rows, leave=("host",))
     of = "the run" if evidence.steps is None else f"a step, the mean of {len(evidence.steps.sample)}"
     yield Sentence(
-        f"Of {of}; compute: outside MPI; wait: the part of MPI for a late sender or receiver; messages, bytes: sent."
+        f"Of {of}; compute: outside MPI; wait: the part of MPI for a late sender or receiver; messages, sent: to other ranks."
     )
     if evidence.balance is not None:
         yield Sentence(sentence(evidence.balance.words))

@@ -113,7 +113,8 @@ class Tuned(Result):
     def blocks(self) -> Iterator[Block]:
         yield Sentence(self.headline, mark=NO if self.library is None else YES)
         if self.settings and not self.is_too_poor:
-            yield Table(_COLUMNS, self.settings, leave=("calls", "ranks", "from", "95 %"))
+            yield Table(_COLUMNS, self.settings, leave=("at", "calls", "ranks", "from", "95 %", "gain"))
+            yield Sentence("default, tuned: a call of the size with the largest speed-up (--wide: at).")
         yield Listing([(one.what, f"{one.selected}: {one.why}" if one.selected else one.why) for one in self.unchanged])
         yield from labelled("note", self.notes)
         if self.folder is not None and self.files:
@@ -130,6 +131,7 @@ _COLUMNS: Sequence[Column[Set]] = (
     Column("ranks", "ranks"),
     Column("from", "was"),
     Column("to", "now"),
+    Column("at", "at_bytes", format_size),
     Column("default", "time_s", format_time),
     Column("tuned", "new_time_s", format_time),
     Column("calls", "calls", format_number),
@@ -283,6 +285,8 @@ def _result(
         )
     if evidence is not None and evidence.crowded is not None:
         notes.append(f"{evidence.crowded}: gains are predicted as if each rank had a core")
+    if asked.dry_run and rows:
+        notes.append("nothing was written: --dry-run")
     folder = None if asked.dry_run or not rows or poor else asked.output
     files: tuple[str, ...] = ()
     variables = dict(found.variables)

@@ -337,7 +337,7 @@ def _measured(options: CollectiveOptions) -> tuple[CollectiveOptions, dict[int, 
     try:
         lines = options.osu.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{options.osu} {unreadable(error)}: give the output of osu_allreduce, say") from None
+        raise InputError(f"{options.osu} {unreadable(error)}: give the output of osu_allreduce or its like") from None
     found = read_collective(options.osu, lines)
     require_known(found.collective, KINDS, f"{options.osu}: collective")
     times_s = {point.size_bytes: point.time_s for point in found.points}
