@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from inspect import cleandoc, isclass
 from pathlib import Path
 from typing import Any
@@ -22,66 +22,80 @@ MARK = re.compile(r"^<!-- made from the sources: (\w+) -->$", re.MULTILINE)
 
 
 def command_line() -> str:
-    """Return a table of all verbs, then each with its example, what it does and its options, as ``--help`` has them."""
-    found = list(verbs())
-    table = [
-        f"| [`rankwise {words}`](#rankwise-{words.replace(' ', '-')}) | {_first_sentence(command.help or '')} |"
-        for words, command in found
-        if not getattr(command, "commands", {})
-    ]
-    return "\n".join(["| verb | what it does |", "|---|---|", *table, "", *(_verb(words, command) for words, command in found)])
+    """Return the verbs in the groups of the help: each with what it does, and a link to its page."""
+    from rankwise.cli.verbs import GROUPS, SAYS
 
-
-def verbs() -> Iterator[tuple[str, Any]]:
-    """Yield all verbs of the command line and their groups: words and what typer made of them."""
-    import typer.main
-
-    from rankwise.cli.base import app
-    from rankwise.cli.verbs import register_verbs
-
-    register_verbs([])
-    return _below((), typer.main.get_command(app))
-
-
-def _below(words: tuple[str, ...], command: Any) -> Iterator[tuple[str, Any]]:
-    for name, below in sorted(getattr(command, "commands", {}).items()):
-        if below.hidden:
-            continue
-        yield " ".join((*words, name)), below
-        yield from _below((*words, name), below)
-
-
-def _verb(words: str, command: Any) -> str:
-    lines = [f"{'#' * min(2 + words.count(' '), 3)} rankwise {words}", ""]
-    if example := getattr(command, "example", ""):
-        lines += ["```text", *example.splitlines(), "```", ""]
-    lines += [_escaped(command.help or "").replace("\\\\\\[", "\\["), ""]
-    options = [_option(param) for param in command.params]
-    if options:
-        lines += ["| option | meaning | default |", "|---|---|---|", *options, ""]
+    lines = []
+    for group, parts in GROUPS.items():
+        lines += ["", f"### {group}", "", "| verb | what it does |", "|---|---|"]
+        lines += [f"| [`rankwise {name}`](verbs/{name}.md) | {_escaped(SAYS[name])} |" for part in parts for name in part]
     return "\n".join(lines)
 
 
-def _option(param: Any) -> str:
-    from rankwise.cli.layout import value_of
-
-    flag = getattr(param, "is_flag", False)
-    names = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts])
-    if param.param_type_name == "argument":
-        names = f"`{value_of(param)}`"
-    elif not flag:
-        names += f" *{_escaped(value_of(param))}*"
-    default = param.default if not (param.default is None or flag or callable(param.default)) else ""
-    needed = "*needed*" if param.required else f"`{_plain(default)}`" if default not in ("", [], ()) else ""
-    return f"| {names} | {_escaped(param.help or '')} | {needed} |".replace("\\\\\\[", "\\[")
+# The page that explains what a verb is for, where it is not called as the verb is.
+_GUIDES = {
+    "advise": "observe", "fit": "concepts", "map": "mapping", "measure": "measuring", "predict": "concepts",
+    "preload": "reordering", "quick": "tutorial", "report": "pages", "reproduce": "papers", "slurm": "cluster",
+    "try": "observe", "validate": "concepts",
+}  # fmt: skip
 
 
-def _first_sentence(text: str) -> str:
-    return _escaped(text.splitlines()[0].partition(". ")[0]).replace("\\\\\\[", "\\[")
+def verb(name: str) -> str:
+    """Return the page of a verb and of all below it: each as ``--help`` has it, options in its groups."""
+    guide = _GUIDES.get(name, name)
+    read_on = f"\n[How to use it](../../{guide}.md)\n" if (ROOT / "docs" / f"{guide}.md").exists() else ""
+    return "\n".join(_help(*entry) for entry in verbs() if entry[0].split()[0] == name) + read_on
 
 
-def _plain(default: Any) -> str:
-    return ", ".join(map(str, default)) if isinstance(default, list | tuple) else str(default)
+def _write_verbs(app: Any) -> None:
+    """Write the page of each verb, unless it stands there: Sphinx reads what lies in the folder of its sources."""
+    from rankwise.cli.verbs import SAYS
+
+    folder = Path(app.srcdir) / "reference" / "verbs"
+    folder.mkdir(exist_ok=True)
+    pages = {folder / f"{name}.md": verb(name) for name in SAYS}
+    for path in {*folder.glob("*.md")} - pages.keys():
+        path.unlink()
+    for path, text in pages.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def verbs() -> Iterator[tuple[str, Any, Any]]:
+    """Yield all verbs of the command line and their groups: words, what typer made of them, and click's context."""
+    import typer.main
+
+    from rankwise.cli.base import app
+    from rankwise.cli.completion import commands
+    from rankwise.cli.verbs import register_verbs
+
+    register_verbs([])
+    return ((path.removeprefix("rankwise "), *rest) for path, *rest in commands(typer.main.get_command(app)) if " " in path)
+
+
+def _help(words: str, command: Any, context: Any) -> str:
+    from rankwise.cli.layout import commands_of, first_sentence, options_of
+
+    told = command.help or ""
+    first = first_sentence(told)
+    lines = [f"{'#' * min(1 + words.count(' '), 3)} rankwise {words}", "", _as_text(first), ""]
+    lines += ["```text", *command.example.splitlines(), "```", "", _as_text(told.strip()[len(first) :].strip()), ""]
+    if hasattr(command, "commands"):
+        anchor = f"rankwise-{words.replace(' ', '-')}"
+        title, listed = commands_of(command, context)
+        lines += _table(title, (f"[`{name}`](#{anchor}-{name}) | {_as_text(says)}" for name, says in listed))
+    for group, options in options_of(command, context).items():
+        lines += _table(group, (f"`{names}` | {_as_text(says)}" for names, says, _ in options))
+    return "\n".join(lines)
+
+
+def _table(head: str, rows: Iterable[str]) -> list[str]:
+    return [f"| {head} | |", "|---|---|", *(f"| {row} |" for row in rows), ""]
+
+
+def _as_text(help: str) -> str:
+    """Return a piece of help as MyST; click escapes brackets."""
+    return _escaped(help.replace("\\[", "["))
 
 
 def _escaped(text: str) -> str:
@@ -208,6 +222,7 @@ def _outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: s
 
 def setup(app: Any) -> dict[str, bool]:
     """Take part in a build by Sphinx."""
+    app.connect("builder-inited", _write_verbs)
     app.connect("source-read", _read)
     app.connect("env-get-outdated", _outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

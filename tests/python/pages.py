@@ -14,7 +14,9 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("**/*.md"))]
+PAGES = ["README.md", "CONTRIBUTING.md"] + [  # those of verbs are written while the site is built
+    str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("**/*.md")) if path.parent.name != "verbs"
+]
 _MARK = re.compile(r"<!-- (not run|file|from): (.+?) -->")
 
 

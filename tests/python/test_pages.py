@@ -84,10 +84,17 @@ def test_reference_is_made_of_all_there_is(monkeypatch: pytest.MonkeyPatch) -> N
     assert {
         name for name in functions if not re.search(rf"{{c:function}}.* \*?{name}\(|^[\w *]+{name}\(", page, re.MULTILINE)
     } == set()
-    line = made_from_sources.command_line()
-    for words, command in made_from_sources.verbs():
-        assert f" rankwise {words}\n" in line
-        assert getattr(command, "commands", None) or command.example.splitlines()[0] in line, words
+    from rankwise.cli.layout import value_of
+    from rankwise.cli.verbs import MODULES, SAYS
+
+    pages = {name: made_from_sources.verb(name) for name in MODULES}
+    for words, command, _ in made_from_sources.verbs():
+        page = pages[words.split()[0]]
+        assert re.search(rf"^#+ rankwise {words}$", page, re.MULTILINE) and command.example.splitlines()[0] in page, words
+        hidden = {option for option in command.params if getattr(option, "hidden", False)}
+        shown = {value_of(one) if one.param_type_name == "argument" else one.opts[-1] for one in {*command.params} - hidden}
+        assert [name for name in shown if name not in page] == [], words
+    assert all(f"](verbs/{name}.md)" in made_from_sources.command_line() for name in SAYS)
     python = made_from_sources.python_api()
     offered = [name for name in rankwise._module_of() if not name.startswith("_")]
     assert [name for name in offered if not re.search(rf"\.{name}[(\n]", python)] == []
@@ -103,7 +110,7 @@ def test_examples_of_verbs_give_options_that_there_are(monkeypatch: pytest.Monke
     monkeypatch.syspath_prepend(str(DOCS / "site"))
     import made_from_sources
 
-    known = dict(made_from_sources.verbs())
+    known = {words: command for words, command, _ in made_from_sources.verbs()}
     lines = [line for command in known.values() for line in getattr(command, "example", "").splitlines()]
     checked = 0
     for line in lines:

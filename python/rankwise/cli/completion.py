@@ -38,7 +38,7 @@ def completion(
     root = typer.main.get_command(app)
     if shell == "man":
         folder.mkdir(parents=True, exist_ok=True)
-        for path, command, context in _commands(root):
+        for path, command, context in commands(root):
             (folder / f"{path.replace(' ', '-')}.1").write_text(manual_page(path, command, context), encoding="utf-8")
         print(f"{folder}: man {folder}/rankwise.1")
     elif shell == "fish":
@@ -50,8 +50,8 @@ def completion(
     return 0
 
 
-def _commands(root: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield all commands that help lists: their words, themselves, and click's context."""
+def commands(root: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield all commands that the help lists: their words, themselves, and click's context."""
     waiting = [("rankwise", root, typer.Context(root, info_name="rankwise"))]
     while waiting:
         path, command, context = waiting.pop(0)
@@ -71,9 +71,9 @@ def _words(command: Any, context: Any) -> list[str]:
 def _bash(root: Any) -> str:
     """Return the completion for bash: the words that may follow each command, files where none fits."""
     cases = []
-    for path, command, context in _commands(root):
+    for path, command, context in commands(root):
         cases.append(f"    {shlex.quote(path)}) words={shlex.quote(' '.join(_words(command, context)))} ;;")
-    known = "|".join(shlex.quote(path) for path, *_ in _commands(root))
+    known = "|".join(shlex.quote(path) for path, *_ in commands(root))
     return f"""_rankwise() {{
   local path=rankwise words= word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
@@ -97,7 +97,7 @@ def _fish(root: Any) -> Iterator[str]:
     yield '  test "$path" = "$argv[1]"; and return 0'
     yield '  test (count $argv) -gt 1; and string match --quiet -- "$argv[1] *" "$path"'
     yield "end"
-    for path, command, context in _commands(root):
+    for path, command, context in commands(root):
         at = f"__rankwise_at {shlex.quote(path)}"
         if hasattr(command, "commands"):
             for name, says in commands_of(command, context)[1]:
