@@ -31,6 +31,7 @@ _LEAST_SHARE = (
 _LEAST_S = 0.02
 _UNSEEN_ROUNDS = 2  # that a visit makes at least: one that is checked, and a sample
 _UNSEEN_S = 1e-3
+_REACH = 4  # times the largest size seen: what larger ones take is not known
 PATIENCE_S = (
     20.0  # of a launch beyond its time, for cells without which there is no model, on a machine too busy to come to them
 )
@@ -180,7 +181,7 @@ class Progress:
         chosen: set[Cell] = set()
         spent_s = 0.0
         if not self.aside:  # where those that tell most come first
-            for cell in sorted(self.cells, key=lambda cell: costs_s[cell]):
+            for cell in sorted(filter(self._within_reach, self.cells), key=lambda cell: costs_s[cell]):
                 if spent_s + costs_s[cell] > _ALWAYS_SHARE * seconds and sum(costs_s.values()) > seconds:
                     break
                 chosen.add(cell)
@@ -189,11 +190,22 @@ class Progress:
         key = (
             (lambda cell: (cell != self.cells[0], visits[cell])) if self.aside else (lambda cell: (visits[cell], costs_s[cell]))
         )
-        for cell in sorted((cell for cell in self.cells if cell not in chosen), key=key):
+        for cell in sorted((cell for cell in self.cells if cell not in chosen and self._within_reach(cell)), key=key):
             if spent_s + costs_s[cell] <= seconds or not chosen:
                 chosen.add(cell)
                 spent_s += costs_s[cell]
         return chosen
+
+    def _within_reach(self, cell: Cell) -> bool:
+        """Whether what a visit takes can be known: a link may pass small messages at once that is far slower for large ones."""
+        operation, size = cell
+        seen = [known for name, known in self.seen if name == operation]
+        unseen = [
+            other
+            for name, other in self.cells
+            if name == operation and (name, other) not in self.seen and other > max(seen, default=0)
+        ]
+        return not seen or size <= _REACH * max(seen) or size == min(unseen, default=size)
 
     def _budget_s(self, cells: Sequence[Cell], seconds: float, byte_s: float) -> float:
         """Return the time of one visit's samples with which all cells together take so long."""

@@ -124,3 +124,22 @@ def test_all_nodes_have_their_turn() -> None:
         assert len(pairs) == count * (count - 1) // 2 and all(len(pair) == 2 for pair in pairs)
     (main, _), _ = run(Plan({"other-node": places}, default_sizes(1 << 14), seconds=15.0), Machine({"other-node": 1e-9}))
     assert main.launches >= 16
+
+
+def test_a_launch_goes_no_farther_than_what_was_seen_lets_know() -> None:
+    """A shaper that lets small messages pass at once makes a byte seem to cost nothing; of larger ones that is not known."""
+    plan = Plan({"other-node": LINK}, default_sizes(), seconds=5.0)
+    (main, _) = plan.progresses()
+    for size in (0, 1, 8, 64, 1024, 8192):
+        main.note({"time_s": [1e-4] * 5, "visit_s": 6e-4}, ("send", size))
+    main.ended({"measuring_s": 0.1, "seconds": 0.2})
+    for reach in (32 << 10, 128 << 10):
+        turn = main.turn(4.0, 0.0, 1)
+        largest = max(size for operation, size in turn.cells if operation == "send")
+        assert largest == reach
+        main.note({"time_s": [1e-4] * 5, "visit_s": 6e-4}, ("send", largest))
+    # A size asked for is come to however far it is beyond the others.
+    (main, _) = Plan({"other-node": LINK}, (0, 8, 1 << 20), seconds=5.0).progresses()
+    main.note({"time_s": [1e-4] * 5, "visit_s": 6e-4}, ("send", 8))
+    main.ended({"measuring_s": 0.1, "seconds": 0.2})
+    assert ("send", 1 << 20) in main.turn(4.0, 0.0, 1).cells
