@@ -150,11 +150,8 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
     many = sum(map(len, events.values())) > _MANY
     with meter("looking for the step that repeats", 1) if many else nullcontext():
         try:
-            steps = (
-                common_steps(events, span_s or (0.0, float(record.header.get("seconds", 0.0))))
-                if len(events) == record.ranks
-                else None
-            )
+            run_s = float(record.header.get("seconds", 0.0))
+            steps = common_steps(events, span_s, run_s) if len(events) == record.ranks else None
         except TooLongError as error:
             why = str(error)
     waits, shares, traffic, schedule, line = None, _shares_of_run(record), whole, None, None

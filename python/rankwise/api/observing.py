@@ -200,8 +200,8 @@ def load_record(path: Path | str, since_s: float = 0.0, until_s: float | None = 
     return Observation(evidence_of(found, str(path), span_of(found, since_s, until_s)), Path(path))
 
 
-def span_of(record: Record, since_s: float, until_s: float | None) -> tuple[float, float]:
-    """Return from when to when steps are looked for. Raises InputError where that is no time of the program."""
+def span_of(record: Record, since_s: float, until_s: float | None) -> tuple[float, float] | None:
+    """Return from when to when steps are looked for; None: in the whole run. Raises InputError where that is no part of it."""
     seconds = float(record.header.get("seconds", 0.0))
     end_s = seconds if until_s is None else until_s
     if 0 < seconds <= since_s or end_s < since_s:
@@ -212,7 +212,7 @@ def span_of(record: Record, since_s: float, until_s: float | None) -> tuple[floa
     if since_s == 0.0 and until_s is None:
         from rankwise.advise.evidence import controlled_span
 
-        return controlled_span(record) or (0.0, seconds)
+        return controlled_span(record)
     return since_s, min(end_s, seconds)
 
 

@@ -418,18 +418,19 @@ class Steps(Record):
         return "; ".join(words)
 
 
-def common_steps(events: Mapping[int, Array], span_s: Span | None = None) -> Steps | None:
+def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s: float = 0.0) -> Steps | None:
     """Cut the steps out of all ranks' events, whose recording began with the program; None where there is no common step.
 
     A cut is consistent when, of each sender, receiver, tag and communicator, as many messages are sent before it as receives
     are posted, and its ranks have made as many collective calls. Of each place on one rank the least such cut is taken. A
     period between whose cuts not every rank goes on (a plane of a sweep), or that takes little of the time, is left for a
-    longer one. ``span_s``: from when to when steps are looked for, else until the last call. Raises TooLongError.
+    longer one. ``span_s``: from when to when steps are looked for, else in the whole run, which took ``run_s``, or until its
+    last call. Raises TooLongError.
     """
     best, found_s = None, 0.0
     last_s = max((int(of_rank["end_ns"].max(initial=0)) * 1e-9 for of_rank in events.values()), default=0.0)
-    span_s = span_s or (0.0, last_s)
-    of = "the run" if span_s[0] <= 0 and span_s[1] >= last_s else f"{format_time(span_s[1] - span_s[0])}"
+    span_s = span_s or (0.0, max(run_s, last_s))
+    of = "the run" if span_s[0] <= 0 and span_s[1] >= (run_s or last_s) else f"{format_time(span_s[1] - span_s[0])}"
     for levels, at, cuts in _divided(events, span_s) if events else ():
         if best is not None and not levels.part:
             break

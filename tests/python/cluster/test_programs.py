@@ -75,7 +75,8 @@ def _observed(rankwise: Rankwise, command: list[str], folder: Path) -> tuple[dic
     advice = json.loads(rankwise("advise", "app.comm", "--json"))
     screen = " ".join(rankwise("observe", "show", "app.comm").split())  # however its lines are broken
     kinds = advice["step"]["kinds"]
-    assert re.search(r"steps?\), [\d.]+ % of the run", screen) and 0 < sum(kind["share"] for kind in kinds) <= 1.01
+    assert re.search(r"steps?\), [\d.]+ % of the run", screen), screen
+    assert 0 < sum(kind["share"] for kind in kinds) <= 1.01
     assert advice["pattern"]["name"] in screen
     return advice, read_record(folder / "app.comm")
 
