@@ -1,7 +1,8 @@
 """What became of all tests: reasons of those that were skipped, names of those that failed, counts in the last line.
 
 Reads JUnit files; one that is missing stands for tests that did not run. A test that ran in one file and was skipped in another
-has run; with --all-run none may have been skipped in all."""
+has run; with --all-run none may have been skipped in all. What failed beside others and passed in the file of tests that were
+repeated alone has passed, and is listed."""
 
 import argparse
 import sys
@@ -20,18 +21,30 @@ def outcome_of(case: ET.Element) -> tuple[str, str]:
     return "passed", ""
 
 
+REPEATED = "pytest-again.xml"
+MOST_REPEATED = 10  # of more that fail, the machine's load is not the cause
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all-run", action="store_true", help="fail where a test was skipped in all files that know it")
+    parser.add_argument("--repeat", action="store_true", help="only say, by the exit code 0, whether to repeat what failed")
     parser.add_argument("files", nargs="+", type=Path)
     asked = parser.parse_args()
     worst = ("skipped", "passed", "failed")
     outcomes: dict[str, tuple[str, str]] = {}
-    missing = [str(path) for path in asked.files if not path.is_file()]
-    for path in asked.files:
+    missing = [str(path) for path in asked.files if not path.is_file() and path.name != REPEATED]
+    for path in sorted(asked.files, key=lambda path: path.name == REPEATED):
         for case in ET.parse(path).iter("testcase") if path.is_file() else ():
             test = "::".join(dict.fromkeys(filter(None, (case.get("classname"), case.get("name")))))
-            outcomes[test] = max(outcome_of(case), outcomes.get(test, ("skipped", "")), key=lambda one: worst.index(one[0]))
+            new, known = outcome_of(case), outcomes.get(test, ("skipped", ""))
+            if path.name == REPEATED and (new[0], known[0]) == ("passed", "failed"):
+                print(f"passed alone, failed beside others: {test}: {known[1]}")
+                outcomes[test] = new
+            else:
+                outcomes[test] = max(new, known, key=lambda one: worst.index(one[0]))
+    if asked.repeat:
+        return int(not 0 < [outcome for outcome, _ in outcomes.values()].count("failed") <= MOST_REPEATED)
     for why, count in Counter(why for outcome, why in outcomes.values() if outcome == "skipped").most_common():
         print(f"skipped {count}: {why}")
     skipped = [test for test, (outcome, _) in outcomes.items() if outcome == "skipped"]

@@ -62,17 +62,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what passed before, by the JUnit files in the folder that RANKWISE_RAN names."""
-    if folder := os.environ.get("RANKWISE_RAN"):
-        passed = {
-            f"{case.get('classname')}::{case.get('name')}"
-            for path in Path(folder).glob("*.xml")
-            for case in ElementTree.parse(path).iter("testcase")
-            if len(case) == 0 or {child.tag for child in case} <= {"system-out", "system-err", "properties"}
-        }
-        again = [item for item in items if f"{junit_class(item.nodeid)}::{item.name}" not in passed]
-        config.hook.pytest_deselected(items=list(set(items) - set(again)))
-        items[:] = again
+    """Leave out what passed by the JUnit files in RANKWISE_RAN; with RANKWISE_FAILED keep what failed by those there."""
+    if folder := os.environ.get("RANKWISE_FAILED", os.environ.get("RANKWISE_RAN")):
+        outcomes: dict[str, set[str]] = {}
+        for path in Path(folder).glob("*.xml"):
+            for case in ElementTree.parse(path).iter("testcase"):
+                outcomes.setdefault(f"{case.get('classname')}::{case.get('name')}", set()).update(child.tag for child in case)
+        failed = {name for name, tags in outcomes.items() if tags & {"failure", "error"}}
+        passed = {name for name, tags in outcomes.items() if tags <= {"system-out", "system-err", "properties"}}
+        names = {item: f"{junit_class(item.nodeid)}::{item.name}" for item in items}
+        kept = [
+            item for item in items if (names[item] in failed if "RANKWISE_FAILED" in os.environ else names[item] not in passed)
+        ]
+        config.hook.pytest_deselected(items=list(set(items) - set(kept)))
+        items[:] = kept
 
 
 def junit_class(nodeid: str) -> str:

@@ -54,6 +54,22 @@ def test_a_test_that_ran_in_one_pass_was_not_skipped(tmp_path: Path) -> None:
     assert code == 1 and "third.xml was not written" in said and said.endswith("2 passed, 1 failed, 1 skipped\n")
 
 
+def test_what_failed_beside_others_and_passes_alone_has_passed(tmp_path: Path) -> None:
+    fail = '<testcase classname="a" name="{}"><failure message="late"/></testcase>'
+    (first := tmp_path / "pytest-ranks.xml").write_text(f"<testsuite>{fail.format('x')}{fail.format('y')}</testsuite>")
+    again = tmp_path / "pytest-again.xml"
+    summary = (sys.executable, ROOT / "tests" / "summary.py")
+    assert _said(*summary, "--repeat", first, again) == (0, "")
+    assert _said(*summary, first, again)[0] == 1
+    again.write_text(f'<testsuite><testcase classname="a" name="x"/>{fail.format("y")}</testsuite>')
+    code, said = _said(*summary, again, first)
+    assert code == 1 and "passed alone, failed beside others: a::x: late\n" in said and "FAILED a::y: late\n" in said
+    first.write_text("<testsuite>" + "".join(fail.format(i) for i in range(11)) + "</testsuite>")
+    assert _said(*summary, "--repeat", first)[0] == 1  # so many do not fail because others run
+    first.write_text('<testsuite><testcase classname="a" name="x"/></testsuite>')
+    assert _said(*summary, "--repeat", first)[0] == 1
+
+
 def test_the_compiler_is_asked_for_before_anything_is_compiled() -> None:
     words = "import sys; sys.modules['rankwise._core'] = None; from rankwise.launch.installed import asked_compiler as a; a()"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, timeout=60)
