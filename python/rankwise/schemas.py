@@ -161,7 +161,7 @@ def names() -> list[str]:
     """Return the names of all schemas: the words of the verbs, joined."""
     by_workload = [f"{verb}-{workload}" for verb in ("predict", "run", "simulate", "validate") for workload in WORKLOADS]
     chosen = [f"choose-{workload}" for workload in WORKLOADS if workload not in ("exchange", "observed")]
-    redone = [f"reproduce-{paper.name}" for paper in PAPERS]
+    redone = ["-".join(("reproduce", paper.name, *by)) for paper in PAPERS for by in ((), *((e,) for e in paper.engines))]
     return sorted([*PRINTED, *PROJECTED, *by_workload, *chosen, *redone])
 
 
@@ -176,7 +176,9 @@ def schema(name: str) -> Schema:
     if name in PRINTED:
         return schema_of(PRINTED[name], title, WORKLOADS["exchange"], "exchange")
     if verb == "reproduce":
-        return schema_of(reporting.Reproduced, title, {Record: paper_named(workload).figures()})
+        paper, _, engine = workload.partition("-")
+        title = f"rankwise reproduce {paper} {f'--engine {engine} ' * bool(engine)}--json"
+        return schema_of(reporting.Reproduced, title, {Record: paper_named(paper).figures(engine or "model")})
     whole = {"choose": asking.Ranked, "validate": asking.Validated}.get(verb, asking.Times)
     return schema_of(whole, title, WORKLOADS[workload], workload)
 

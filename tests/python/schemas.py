@@ -19,7 +19,9 @@ def name_of(path: str, asked: Mapping[str, Any]) -> str:
         return "measure"  # whatever was measured between ranks, it is a profile
     if words == ["profile", "fit"]:
         return "fit"
+    engine = str(asked.get("engine") or "model")
     beside = {
+        " ".join(words): engine if words[:1] == ["reproduce"] and engine != "model" else "",
         "observe show": "live" if asked.get("live") else "",
         "doctor": "nodes" if asked.get("nodes") else "",
         "report": "profiles" if asked.get("profiles") else "",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from rankwise.errors import InputError
@@ -60,18 +61,20 @@ class Paper:
     engines: tuple[str, ...] = ()
     takes_profiles: bool = False  # whether it sets profiles measured here beside the paper's tables
 
-    def figures(self) -> type[Record]:
-        """Return what its ``--json`` has beside the answer: the module's ``Figures``."""
-        found: type[Record] = import_module(f"{__name__}.{self.name}").Figures
+    def _module(self, engine: str) -> ModuleType:
+        return import_module(f"{__name__}.{self.name}{'' if engine == 'model' else f'_{engine}'}")
+
+    def figures(self, engine: str = "model") -> type[Record]:
+        """Return what its ``--json`` has beside the answer by an engine: the module's ``Figures``."""
+        found: type[Record] = self._module(engine).Figures
         return found
 
     def reproduce(self, engine: str = "model", folder: Path = Path(), profiles: Sequence[Path] = ()) -> Reproduction:
         """Redo it; ``folder`` keeps the samples of an engine that is not the model. Raises InputError where that cannot be."""
         if engine not in ("model", *self.engines):
             raise InputError(f"nothing of {self.name} is {_DONE[engine]}: leave --engine out")
-        module = import_module(f"{__name__}.{self.name}{'' if engine == 'model' else f'_{engine}'}")
         asked = [profiles] if self.takes_profiles else []
-        reproduction: Reproduction = module.reproduce(*(asked if engine == "model" else [folder]))
+        reproduction: Reproduction = self._module(engine).reproduce(*(asked if engine == "model" else [folder]))
         return reproduction
 
 

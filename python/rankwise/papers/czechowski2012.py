@@ -45,7 +45,7 @@ from rankwise.report.chart import (
     rows,
     stop_of,
 )
-from rankwise.report.layers import Curves, kinds, labels, layer, level, ranged
+from rankwise.report.layers import Curves, by_name, kinds, labels, layer, level, ranged, shapes
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_percent
 
@@ -137,7 +137,7 @@ def reproduce() -> Reproduction:
                     "confirmation, and several formulas would fit as well.",
                     _exact_words(),
                 ],
-                [_comparison_table()],
+                [Picture("printed", _PRINTED_CAPTION, printed_picture), _comparison_table()],
             ),
             Section(
                 "figure5",
@@ -222,6 +222,7 @@ def _figure6_words(curves: Sequence[Curve]) -> list[str]:
     ]
 
 
+_PRINTED_CAPTION = "Our figure over the printed one of Predictions 1 to 3 and of Figure 4's shares, by both readings."
 _FIGURE5_CAPTION = (
     "Memory and network time of one transform of 21,000³ points on the four designs. Dashed lines: the GPU design's time "
     "without overlap (upper) and with overlap (lower), which CPU-2 and CPU-3 meet."
@@ -302,6 +303,29 @@ _SLIPS: Sequence[Column[table1.Slip]] = (
     Column("difference", "difference", format_percent),
     Column("from", "rule"),
 )
+
+
+def printed_picture() -> Chart:
+    """Draw our figures over those printed, a row for each, both readings side by side; 1: as printed."""
+    found = {f"{row.what} ({row.printed})": {reading: row.of(reading) / row.published for reading in READINGS}
+             for row in PUBLISHED}  # fmt: skip
+    of = {reading: measured.shares(reading) for reading in READINGS}
+    for one in (one for one in measured.statements() if one.name.startswith("share_")):
+        part = one.name.removeprefix("share_")
+        found[f"Figure 4, {one.measured}"] = {name: of[name][part] / measured.SHARES[part] for name in READINGS}
+    stops: list[str] = []
+    data = []
+    for name, ratios in found.items():
+        said = ", ".join(f"{reading} {ratio:.2f} times" for reading, ratio in ratios.items())
+        stop = stop_of(stops, f"{name}: {said}")
+        data += [{"what": name, "reading": reading, "ratio": ratio, **stop} for reading, ratio in ratios.items()]
+    x = field_of("ratio", **log_axis([row["ratio"] for row in data], NUMBER, "ours / printed"))
+    y = by_name("what", list(found), labelLimit=330)
+    marks = {"x": x, "y": y, "color": kinds("reading", READINGS), "shape": shapes("reading", READINGS)}
+    layers = [level("x", x, 1, color=INK), layer("point", {**marks, "size": emphasised(120, 60)}, data, filled=True, opacity=1)]
+    panel: Spec = {"height": {"step": 21}, "data": rows(data), "layer": layers}
+    words = f"{len(found)} printed figures; on the line ours is the printed one."
+    return Chart("printed", "Our figures over those printed", words, [panel], stops, least_px=330, label_px=330)
 
 
 def figure5_picture() -> Chart:

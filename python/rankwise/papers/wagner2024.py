@@ -224,7 +224,7 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
     found, lacking = measured(profiles) if profiles else ([], [])
     ours = [fit(series) for series in found]
     single = section(of.one, of.ten)
-    single = replace(single, parts=(*single.parts, *_pictures("one-", [fit(of.one)])))
+    single = replace(single, parts=(*single.parts, *_pictures("one-", [fit(of.one)], "Table 1, Figures 3 and 4")))
     answer = _answer(theirs)
     sections = [
         claims_section(verdicts),
@@ -235,14 +235,21 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
                 *(sentence for fitted in theirs for sentence in _sentences(fitted)),
                 *_comparisons(theirs),
             ),
-            (_fits_table("fits", "Alpha and beta of each placement, with 95 % intervals", theirs), *_pictures("", theirs)),
+            (
+                _fits_table("fits", "Alpha and beta of each placement, with 95 % intervals", theirs),
+                *_pictures("", theirs, "Table 3, Figures 9 and 10"),
+            ),
         ),
         single,
         Section(
             "tables",
             "The published tables",
             (f"Mean and standard deviation over {_RUNS} runs (the paper's Table 3); the single run is its Table 2.",),
-            (*(_table(fitted, "table-3", "Table 3") for fitted in theirs), _single_table()),
+            (
+                *(_table(fitted, "table-3", "Table 3") for fitted in theirs),
+                _single_table(),
+                *_pictures("single-", [fit(series) for series in of.single], "Table 2, Figures 7 and 8"),
+            ),
         ),
     ]
     if ours:
@@ -413,11 +420,12 @@ def _single_table() -> Table[int]:
     return Table(columns, list(next(iter(runs.values()))), name="table-2", caption="Table 2: a single run")
 
 
-def _pictures(prefix: str, fitted: Sequence[Fitted]) -> tuple[Picture, ...]:
+def _pictures(prefix: str, fitted: Sequence[Fitted], of: str = "Measured here") -> tuple[Picture, ...]:
     runs = fitted[0].series.runs
     what = f"mean of {runs} runs, with one standard deviation" if runs > 1 else "one run"
+    ours = {"latency": "; lines: ours, in pieces", "bandwidth": ""}
     return tuple(
-        Picture(f"{prefix}{name}", f"{name.capitalize()} by placement, {what}.", partial(draw, prefix, fitted))
+        Picture(f"{prefix}{name}", f"{of}: {name} by placement, {what}{ours[name]}.", partial(draw, prefix, fitted))
         for name, draw in (("latency", latency_picture), ("bandwidth", bandwidth_picture))
     )
 

@@ -178,6 +178,11 @@ def _tables_section(study: Study) -> Section:
         (
             Table(_TABLE_1, study.ping_pong, name="table-1", caption="Table 1: the ping-pong, and beta derived from it"),
             *(_table(study, size) for size in sorted(study.sizes, key=study.table_of)),
+            Picture(
+                "times",
+                "Tables 2 to 6: the printed times with one standard deviation, the published prediction, and ours (max-rate).",
+                partial(times_picture, study),
+            ),
         ),
     )
 
@@ -359,6 +364,33 @@ def errors_picture(study: Study) -> Chart:
         " ".join(f"{judged.name}: {judged.mape:.1f} % off on average over {len(study.rows)} rows." for judged in models),
         panels, stops, least_px=240, legend_px=260,
     )  # fmt: skip
+
+
+def times_picture(study: Study) -> Chart:
+    """Draw the printed times over k beside the published prediction and ours, a panel for each size."""
+    names = ["measured", "published prediction", study.max_rate.name]
+    panels: list[Spec] = []
+    stops: list[str] = []
+    for size in study.sizes:
+        data, bars = [], []
+        for one in (one for one in _timed(study) if one.row.message_bytes == size):
+            times_us = [1e6 * time_s for time_s in (one.row.measured_s, one.row.predicted_s, one.max_rate_s)]
+            said = ", ".join(f"{name} {time_us:.1f} us" for name, time_us in zip(names, times_us, strict=True))
+            shared = {"k": one.row.cutoff, **stop_of(stops, f"{format_size(size)}, k = {one.row.cutoff}: {said}")}
+            data += [{**shared, "model": name, "time": time_us} for name, time_us in zip(names, times_us, strict=True)]
+            sigma_us = 1e6 * one.row.sigma_s
+            bars.append({**shared, "low": max(0.0, times_us[0] - sigma_us), "high": times_us[0] + sigma_us})
+        x = field_of("k", "ordinal", axis={"labelAngle": 0, "title": "k"})
+        drawn = Curves(x, field_of("time", axis={"title": "time, us", "tickCount": 5}), names, "model", clip=False)
+        layers = [
+            layer("bar", {"x": x, **ranged("y", drawn.y, "low", "high")}, bars, color=RULE, width={"band": 0.8}),
+            drawn.line(1.2, [row for row in data if row["model"] != names[0]]),
+            drawn.points(90, 22, data, opacity=1),
+        ]
+        panels.append({"title": format_size(size), "height": 200, "layer": layers})
+    title = "Measured times, the published prediction and max-rate"
+    words = f"Bars are one standard deviation of the measurement, {len(study.rows)} rows."
+    return Chart("times", title, words, panels, stops, least_px=240, legend_px=300)
 
 
 def by_size_picture(study: Study) -> Chart:

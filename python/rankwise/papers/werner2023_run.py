@@ -7,7 +7,7 @@ measurement taken from the smallest fifth of the samples, alike and for all size
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from rankwise.blocks import Column, Table
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
+from rankwise.records import Record, computed, key, record
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
@@ -26,6 +27,29 @@ _PING_PONG_S, _CASE_S = 20.0, 0.2
 STATISTICS = ("mean", "smallest-20")
 
 Times = Mapping[tuple[int, int], float]
+
+
+@record
+class Timed(Record):
+    """A row of Tables 2 to 6 on this machine, by statistic: mean, and the smallest 20 % (smallest-20)."""
+
+    message_bytes: int = key("size of a rank's block")
+    cutoff: int = key("cutoff of the Shift")
+    measured_s: Mapping[str, float] = key("time measured, by statistic")
+    predicted_s: Mapping[str, float] = key("time predicted from the ping-pong of the same statistic, by statistic")
+
+
+@record
+class Figures(Record):
+    """The Shift of Tables 2 to 6 on this machine, predicted and measured."""
+
+    paper = computed("the paper's id", str, lambda _: "werner2023")
+    engine = computed("what made the figures: run", str, lambda _: "run")
+    ranks: int = key("ranks of the Shift")
+    error: Mapping[str, float] = key("mean error of the prediction as a share, by statistic")
+    deviation: Mapping[str, float] = key("median over rows of standard deviation by mean, by statistic")
+    error_beside_traffic: float | None = key("error of means predicted beside traffic; null: too few cores to measure that")
+    rows: Sequence[Timed] = key("the Shift by size and cutoff")
 
 
 def reproduce(folder: Path) -> Reproduction:
@@ -58,6 +82,7 @@ def reproduction(rows: list[Row], profiles: Mapping[str, Profile], ranks: int) -
     predicted = {name: _predicted(profile, rows) for name, profile in profiles.items()}
     with_traffic = all(link.loaded is not None for link in profiles["mean"].links.values())
     beside = _predicted(profiles["mean"], rows, loaded=True) if with_traffic else None
+    loaded = None if beside is None else _error(beside, measured["mean"])
     errors = {name: _error(predicted[name], measured[name]) for name in STATISTICS}
     spreads = {name: _noise(rows, name) for name in STATISTICS}
     better = "closer than" if errors["smallest-20"] < errors["mean"] else "no closer than"
@@ -67,31 +92,21 @@ def reproduction(rows: list[Row], profiles: Mapping[str, Profile], ranks: int) -
         f"The samples deviate by {spreads['mean']:.0%} of their mean (median of {len(rows)} rows), the smallest 20 % by "
         f"{spreads['smallest-20']:.1%} of theirs.",
     ]
-    if beside is not None:
-        loaded = _error(beside, measured["mean"])
+    if loaded is not None:
         verb = "helps" if loaded < errors["mean"] else "does not help"
         answer.append(f"A ping-pong beside traffic {verb}: predicted from it the error is {loaded:.1%}.")
     else:
         answer.append("Beside traffic no ping-pong was measured: that takes four cores, this machine lends fewer.")
-    record = {
-        "paper": "werner2023",
-        "engine": "run",
-        "ranks": ranks,
-        "error": errors,
-        "deviation": spreads,
-        "error_beside_traffic": None if beside is None else _error(beside, measured["mean"]),
-        "rows": [
-            {"message_bytes": size, "cutoff": k, **{f"measured_{n}_s": measured[n][size, k] for n in STATISTICS},
-             **{f"predicted_{n}_s": predicted[n][size, k] for n in STATISTICS}}
-            for size, k in measured["mean"]
-        ],
-    }  # fmt: skip
+    timed = [
+        Timed(*at, *({name: times[at] for name, times in of.items()} for of in (measured, predicted)))
+        for at in measured["mean"]
+    ]
     return Reproduction(
         paper="werner2023",
         title="Werner et al. 2023: the Shift on this machine",
         answer=answer,
         sections=(Section("here", "Means, and the smallest 20 %", (), (_table(measured, predicted),)),),
-        figures=record,
+        figures=Figures(ranks, errors, spreads, loaded, timed),
         sources=("Measured on this machine; the experiment is that of sections 4.2 to 4.4, 6.2.2 and 6.2.3 of werner2023.",),
         next_command="rankwise measure -o machine.json",
     )

@@ -17,6 +17,7 @@ from rankwise.engines.predict import predict_rows
 from rankwise.engines.session import simulate_rows
 from rankwise.papers import cited
 from rankwise.papers.werner2023_study import Published, ns, ping_pong_profile, published_rows
+from rankwise.records import Record, computed, key, record
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
@@ -27,6 +28,28 @@ TOPOLOGY = "crossbar"
 MODES = names().modes
 
 Times = Mapping[tuple[str, int, int], float]  # of each mode, size and cutoff, in seconds
+
+
+@record
+class Timed(Record):
+    """A row of Tables 2 to 6, simulated in each send mode."""
+
+    row: Published = key(inline=True)
+    simulated_s: Mapping[str, float] = key("time simulated, by send mode")
+    our_prediction_s: Mapping[str, float] = key("time that our walk over the schedule predicts, by send mode")
+
+
+@record
+class Figures(Record):
+    """The Shift of Tables 2 to 6, simulated."""
+
+    paper = computed("the paper's id", str, lambda _: "werner2023")
+    engine = computed("what made the figures: simgrid", str, lambda _: "simgrid")
+    mape_simulated: float = key("mean absolute error of the simulated synchronous Shift against the measured times")
+    mape_published: float = key("mean absolute error of the published prediction against them")
+    mape_unit = computed("unit of both errors and of simulation_against_model", str, lambda _: "percent")
+    simulation_against_model: Mapping[str, float] = key("mean absolute difference of simulation and our model, by send mode")
+    rows: Sequence[Timed] = key("Tables 2 to 6 by row")
 
 
 def reproduce(folder: Path) -> Reproduction:
@@ -52,6 +75,7 @@ def reproduction(rows: Sequence[Published], simulated: Times, predicted: Times) 
     measured, published = np.array([row.measured_s for row in rows]), np.array([row.predicted_s for row in rows])
     error = float(np.mean(np.abs(ssend / measured - 1)))
     published_error = float(np.mean(np.abs(published / measured - 1)))
+    times = simulated, predicted
     apart = {mode: _apart(simulated, predicted, mode) for mode in MODES}
     answer = (
         f"Simulated, the synchronous Shift is off by {error:.2%} from the {len(rows)} measured times, the published prediction "
@@ -75,22 +99,12 @@ def reproduction(rows: Sequence[Published], simulated: Times, predicted: Times) 
                 (_ssend_table(rows, simulated), _modes_table(rows, simulated, predicted)),
             ),
         ),
-        figures={
-            "paper": "werner2023",
-            "engine": "simgrid",
-            "mape_simulated": 100 * error,
-            "mape_published": 100 * published_error,
-            "mape_unit": "percent",
-            "simulation_against_model": {mode: 100 * value for mode, value in apart.items()},
-            "rows": [
-                {
-                    **row.to_dict(),
-                    **{f"simulated_{mode}_s": simulated[mode, row.message_bytes, row.cutoff] for mode in MODES},
-                    **{f"our_prediction_{mode}_s": predicted[mode, row.message_bytes, row.cutoff] for mode in MODES},
-                }
-                for row in rows
-            ],
-        },
+        figures=Figures(
+            100 * error,
+            100 * published_error,
+            {mode: 100 * value for mode, value in apart.items()},
+            [Timed(row, *({mode: of[mode, row.message_bytes, row.cutoff] for mode in MODES} for of in times)) for row in rows],
+        ),
         sources=(f"{cited('werner2023')}, Tables 1 to 6; simulated by SimGrid's SMPI.",),
         next_command="rankwise simulate exchange --profile machine.json --cutoff 1:4",
     )

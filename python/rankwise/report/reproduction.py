@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ class Reproduction:
     title: str
     answer: Sequence[str]
     sections: Sequence[Section]
-    figures: Record | Mapping[str, Any]
+    figures: Record
     sources: Sequence[str]
     next_command: str
     claims: Sequence[Any] = ()  # what the paper says, sentence by sentence: verdicts of rankwise.papers.claims

@@ -13,7 +13,7 @@ def test_werner2023_writes_a_page_tables_and_pictures(rankwise: Callable[..., An
     files = [Path(name) for name in result.json["files"]]
     assert files[0] == Path("out/werner2023.html") and all(path.stat().st_size > 0 for path in files)
     page = files[0].read_text()
-    assert page.count('class="still"') == 2 and "look-up" in page
+    assert page.count('class="still"') == 3 and "look-up" in page
     assert all(f"Table {number}: " in page for number in range(1, 7))
     with Path("out/werner2023-table-2.csv").open() as stream:
         rows = list(csv.DictReader(stream))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+import schemas
+from rankwise.api.reporting import Reproduced
+from rankwise.files import json_text
 from rankwise.papers.hunold2020_simgrid import GRIDS, STENCILS, agreements, compare, reproduction, times_of
 from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, PublishedTime, fit_line, our_scores, published_times
 from rankwise.report.reproduction import render
@@ -79,4 +84,4 @@ def test_a_machine_agrees_with_itself_and_the_page_says_so() -> None:
     assert "do not bear that out" in page.answer[2]
     assert "do not" not in reproduction(as_words, table).answer[2]
     assert 'class="still"' in render(page)
-    assert page.figures["agreement"]
+    schemas.check("reproduce-hunold2020-simgrid", json.loads(json_text(Reproduced(page, []).to_dict())))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+import schemas
+from rankwise.api.reporting import Reproduced
 from rankwise.machine.profile import Link
 from rankwise.papers import werner2023_tradeoff as tradeoff
 from rankwise.papers.claims import judge
@@ -109,4 +111,6 @@ def test_the_same_experiment_here_says_which_statistic_is_closer() -> None:
     profile = dataclasses.replace(profile, links={"same-socket": Link(profile.links["other-node"].send)})
     of_both = {"mean": profile, "smallest-20": profile}
     assert "closer than by means" in reproduction(_rows(1, 0.5), of_both, 2).answer[0].replace("no closer", "no-closer")
-    assert "no closer than by means" in reproduction(_rows(0.7, 0.5), of_both, 2).answer[0]
+    found = reproduction(_rows(0.7, 0.5), of_both, 2)
+    assert "no closer than by means" in found.answer[0]
+    schemas.check("reproduce-werner2023-run", Reproduced(found, []).to_dict())

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import schemas
+from rankwise.api.reporting import Reproduced
 from rankwise.engines.platform import system_of_profile
 from rankwise.engines.predict import predict_rows
 from rankwise.engines.session import simulate_rows
@@ -40,6 +42,7 @@ def test_the_page_says_how_far_simulation_is_from_measurement() -> None:
         (row.case.mode, row.case.message_bytes, row.case.cutoff): row.time_s for row in predict_rows(ping_pong_profile(), cases)
     }
     page = reproduction(rows, times, times)
-    assert page.figures["mape_simulated"] == pytest.approx(7.05, abs=0.01)
-    assert set(page.figures["simulation_against_model"].values()) == {0.0}
+    assert page.figures.mape_simulated == pytest.approx(7.05, abs=0.01)
+    assert set(page.figures.simulation_against_model.values()) == {0.0}
     assert "Synchronous sends" in render(page)
+    schemas.check("reproduce-werner2023-simgrid", Reproduced(page, []).to_dict())
