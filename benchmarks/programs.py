@@ -39,6 +39,7 @@ from rankwise.launch.mpi import find_mpi
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile, open_profile
 from rankwise.machine.shared import Resource, Shared
+from rankwise.mapping import How
 from rankwise.mapping.traffic import cyclic, place_traffic
 from rankwise.models.curve import curve_from_table
 from rankwise.observe.record import read_record
@@ -205,7 +206,7 @@ class Bench:
         price = program_pricer(Model(self.profile), Program(first.schedule))
         after = case.after
         if after is None:
-            whole = place_traffic(first.traffic, np.bincount(case.before).tolist(), price=price)
+            whole = place_traffic(first.traffic, np.bincount(case.before).tolist(), how=How(price=price))
             after = whole.best.node_of_cell
         step = price(first.traffic, after, {})
         second, sent_then = self.run(case, after)

@@ -23,8 +23,8 @@ from rankwise.engines.step import Priced, least_time_s, program_pricer, traffic_
 from rankwise.errors import InputError
 from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.levels import between
-from rankwise.mapping.mapper import LEAST_GAIN, Mappings, MapResult, StepTime, quicker
-from rankwise.mapping.traffic import OBSERVED, Search, Traffic, place_traffic, unchosen
+from rankwise.mapping.mapper import LEAST_GAIN, USUAL, How, Mappings, MapResult, StepTime, quicker
+from rankwise.mapping.traffic import OBSERVED, Traffic, place_traffic, unchosen
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
 from rankwise.records import Record, computed, key, record
@@ -33,7 +33,8 @@ from rankwise.units import format_share, format_time, format_volume
 from rankwise.workloads.base import Program
 
 if TYPE_CHECKING:
-    from rankwise.mapping.traffic import Nodes, Pricer
+    from rankwise.mapping.mapper import StepPricer
+    from rankwise.mapping.traffic import Nodes
 
 _MOST_WIDE = 10.0  # the upper end of a gain by its lower one, beyond which nothing is known
 _APART = 0.1  # of a step's computing, or
@@ -316,7 +317,7 @@ class Question:
     sizes: Sequence[int]
     hosts: Sequence[str]
     on: Priced | None = None
-    search: Search = field(default_factory=Search)
+    how: How = USUAL
     target: Mapping[str, object] = field(default_factory=dict)  # the options that say so, for the commands that are advised
     poor: bool = False  # what prices them was measured on a disturbed machine
     seats: Sequence[int] = ()  # each node's number on the machine that prices, where they do not follow each other
@@ -330,11 +331,11 @@ def advise(evidence: Evidence, question: Question) -> Advice:
     traffic, no_seconds = evidence.traffic, evidence.crowded
     price = None if question.on is None or no_seconds else _pricer(question.on, evidence.schedule, question.seats)
     try:
-        mappings = place_traffic(traffic, question.sizes, search=question.search, price=price)
+        mappings = place_traffic(traffic, question.sizes, how=replace(question.how, price=price))
     except InputError as error:
         if price is None:
             raise
-        mappings, no_seconds = place_traffic(traffic, question.sizes, search=question.search), str(error)
+        mappings, no_seconds = place_traffic(traffic, question.sizes, how=question.how), str(error)
     notes = list(mappings.notes)
     if question.on is not None and no_seconds:
         notes.append(f"seconds are not predicted: {no_seconds}")
@@ -373,7 +374,7 @@ def _possible(finding: Finding, evidence: Evidence, poor: bool) -> Finding:
     return replace(finding, gain_s=None, gain_lo_s=None, gain_hi_s=None)
 
 
-def _pricer(on: Priced, schedule: PhasedStep | None, seats: Sequence[int]) -> Pricer:
+def _pricer(on: Priced, schedule: PhasedStep | None, seats: Sequence[int]) -> StepPricer:
     """Return what prices a placement: the step's own schedule where it is known, its messages alone."""
     if schedule is None:
         return traffic_pricer(on, seats)

@@ -99,7 +99,7 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
     from rankwise.advise.evidence import evidence_of
     from rankwise.advise.findings import Question
     from rankwise.advise.findings import advise as advised
-    from rankwise.mapping.traffic import Search
+    from rankwise.mapping import How
     from rankwise.observe.record import read_record
 
     code, path = _observed(list(what), output)
@@ -115,7 +115,7 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
     told = {name.replace("_", "-"): value for name in asked if (value := getattr(target, name)) is not None}
     told |= {"set": target.settings} if target.settings else {}
     poor = known is not None and known.trust.level == "poor"
-    question = Question(sizes, names, on, Search(levels=given.inner, above=above), told, poor, seats_of(above, on))
+    question = Question(sizes, names, on, How(levels=given.inner, above=above), told, poor, seats_of(above, on))
     return Advised(advised(evidence, question), names, path, known, code)
 
 
@@ -258,9 +258,9 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
     from rankwise.engines.step import traffic_pricer
     from rankwise.launch.command import read_command, why_missing
     from rankwise.machine.profile import open_profile
-    from rankwise.mapping import hardly_better
+    from rankwise.mapping import How, hardly_better
     from rankwise.mapping.reading import read_mapping
-    from rankwise.mapping.traffic import BLOCKED, OBSERVED, Search, place_traffic
+    from rankwise.mapping.traffic import BLOCKED, OBSERVED, place_traffic
     from rankwise.trial.session import Way
 
     if not 2 <= asked.pairs <= 1000:
@@ -284,7 +284,7 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
     wanted = Levels.read(asked.levels, asked.topology, known)
     above = wanted.above(names, on)
     price = None if on is None else traffic_pricer(on, seats_of(above, on))
-    mappings = place_traffic(traffic, sizes, search=Search(levels=wanted.inner, above=above), price=price, given=given)
+    mappings = place_traffic(traffic, sizes, how=How(levels=wanted.inner, above=above, price=price, given=given))
     by_name = {result.algorithm: result for result in mappings.results}
     now = by_name.get(OBSERVED, by_name[BLOCKED])
     new = mappings.best if given is None else by_name[next(iter(given))]

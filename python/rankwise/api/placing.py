@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from rankwise.engines.step import Priced
     from rankwise.machine.profile import Profile
     from rankwise.machine.switches import Switches
-    from rankwise.mapping import Mappings, MapResult
+    from rankwise.mapping import How, Mappings, MapResult
     from rankwise.mapping.dims import GridChoices
     from rankwise.mapping.levels import Above, Inner, Unit
     from rankwise.mapping.problem import Problem
     from rankwise.mapping.slots import Slots
-    from rankwise.mapping.traffic import Search, Traffic
+    from rankwise.mapping.traffic import Traffic
 
 
 MACHINE = "The machine whose network is taken: a name from 'rankwise machines list' or a TOML."
@@ -293,12 +293,15 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
     size_bytes = parse_size(asked.message_bytes, "--bytes")
     on, known = machine_asked(asked.profile, asked.machine, asked.settings)
     levels = Levels.read(asked.levels, asked.topology, known)
-    if grid is None:
-        from rankwise.mapping.traffic import Search
+    from rankwise.mapping import How
 
-        search = Search(asked.objective, asked.seed, levels.inner, (), asked.effort_s, asked.steps, asked.threads)
-        return _map_traffic(asked, levels, search, on, known)
-    return _map_grid(asked, grid, levels, (on, known), size_bytes, keep_maps)
+    how = How(
+        keep_maps=keep_maps, effort_s=asked.effort_s, steps=asked.steps, threads=asked.threads, objective=asked.objective,
+        seed=asked.seed, levels=levels.inner, message_bytes=size_bytes,
+    )  # fmt: skip
+    if grid is None:
+        return _map_traffic(asked, levels, how, on, known)
+    return _map_grid(asked, grid, levels, how, (on, known))
 
 
 @dataclass(frozen=True)
@@ -329,15 +332,13 @@ def _grid_of(asked: Placing) -> _Grid:
     return _Grid(shape, sizes, names[: len(sizes)], flags)
 
 
-def _map_grid(
-    asked: Placing, of: _Grid, levels: Levels, machine: tuple[Priced | None, Profile | None], size_bytes: int, keep_maps: bool
-) -> Mapped:
+def _map_grid(asked: Placing, of: _Grid, levels: Levels, how: How, machine: tuple[Priced | None, Profile | None]) -> Mapped:
     from rankwise.engines.step import step_pricer
-    from rankwise.mapping import How, map_grid
+    from rankwise.mapping import map_grid
     from rankwise.mapping.mapper import DEFAULT_EFFORT_S
     from rankwise.mapping.reading import read_mapping
 
-    on, known = machine
+    (on, known), size_bytes = machine, how.message_bytes
     price = None if on is None else step_pricer(on, size_bytes)
     heavy = None if asked.weights is None else parse_ints(asked.weights, "--weights")
     shape, sizes, names = of.shape, of.sizes, of.names
@@ -354,24 +355,10 @@ def _map_grid(
     if asked.mesh is not None:
         choices = _choose_grid(asked, of, DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
         shape, heavy = list(choices.best.grid), list(choices.best.weights)
-    how = How(
-        keep_maps=keep_maps,
-        weights=heavy,
-        effort_s=asked.effort_s,
-        steps=asked.steps,
-        threads=1 if asked.threads is None else asked.threads,
-        front=asked.front,
-        objective=asked.objective,
-        seed=asked.seed,
-        prove=prove if asked.prove else None,
-        given=read_mapping(asked.compare, sizes, hosts=names) if asked.compare is not None else None,
-        levels=levels.inner,
-        message_bytes=size_bytes,
-        price=price,
-        int64=asked.int64,
-        sharp=True,
-        above=above,
-    )
+    how = replace(
+        how, weights=heavy, front=asked.front, prove=prove if asked.prove else None, price=price, int64=asked.int64,
+        sharp=True, above=above, given=None if asked.compare is None else read_mapping(asked.compare, sizes, hosts=names),
+    )  # fmt: skip
     mappings = map_grid(shape, sizes, asked.stencil, of.flags, asked.algorithms, how)
     plain = replace(how, keep_maps=False, front=False, prove=None, given=None, sharp=False)
 
@@ -381,7 +368,7 @@ def _map_grid(
     return Mapped(asked, mappings, names, unplaced, choices=choices, room=room, shape=shape, profile=known)
 
 
-def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | None, known: Profile | None) -> Mapped:
+def _map_traffic(asked: Placing, levels: Levels, how: How, on: Priced | None, known: Profile | None) -> Mapped:
     """Read the traffic and place it. Raises InputError."""
     from rankwise.engines.step import traffic_pricer
     from rankwise.mapping.reading import read_mapping
@@ -389,16 +376,15 @@ def _map_traffic(asked: Placing, levels: Levels, search: Search, on: Priced | No
 
     traffic = read_traffic(asked.observed, asked.graph)
     sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
-    given = None if asked.compare is None else read_mapping(asked.compare, sizes, hosts=names)
     above = levels.above(names, on)
-    price = None if on is None else traffic_pricer(on, seats_of(above, on))
-    search = replace(search, above=above)
-    mappings = place_traffic(traffic, sizes, asked.algorithms, search, price, given)
+    how = replace(how, above=above, price=None if on is None else traffic_pricer(on, seats_of(above, on)))
+    given = None if asked.compare is None else read_mapping(asked.compare, sizes, hosts=names)
+    mappings = place_traffic(traffic, sizes, asked.algorithms, replace(how, given=given))
     found: Sequence[CheckedRank] = ()
     if asked.check:
         assert mappings.best.node_of_cell is not None
         found = checked([names[node] for node in mappings.best.node_of_cell.tolist()])
-    start = partial(unplaced, traffic, sizes, search, price)
+    start = partial(unplaced, traffic, sizes, how)
     return Mapped(asked, mappings, names, start, traffic, shape=[traffic.ranks], profile=known, checked=found)
 
 

@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankwise import _core
 from rankwise.errors import InputError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Ran = TypeVar("Ran")
 ALL = "all"
 GRAPH = "graph"
 DEFAULT_EFFORT_S = 0.01
@@ -65,8 +67,8 @@ class Held(Record):
 
 
 if TYPE_CHECKING:
-    # Prices a map: the node of every cell, and its part at each level below the node.
-    StepPricer = Callable[[Problem, NDArray[np.int32], Mapping[str, NDArray[np.int32]]], StepTime]
+    # Prices a map of a Problem, or of a Traffic: the node of every cell, and its part at each level below the node.
+    StepPricer = Callable[[Any, NDArray[np.int32], Mapping[str, NDArray[np.int32]]], StepTime]
     # Returns the least J_sum of a tiny problem, or None and why it is not known.
     Prover = Callable[[Problem], tuple[int | None, str]]
 
@@ -287,12 +289,14 @@ def algorithm_names() -> list[str]:
 
 @dataclass(frozen=True)
 class How:
-    """How a grid is mapped and scored.
+    """How a grid, or a program's ranks, are mapped and scored. Of grids alone are ``keep_maps``, ``weights``, ``prove``,
+    ``front``, ``int64`` and ``sharp``.
 
     Without ``keep_maps`` only the scores stay. ``weights`` (one an offset) are instead of those in a stencil's text.
 
     ``effort_s`` ends the search of refined after that time. Otherwise it takes ``steps`` steps (by default about
-    DEFAULT_EFFORT_S's worth), and the map is the same on every machine and for any number of ``threads``. ``objective``
+    DEFAULT_EFFORT_S's worth; of a program what its graph is worth), and the map is the same on every machine and for any number
+    of ``threads`` (None: 1 for a grid, all cores for a program). ``objective``
     (``j_sum`` or ``j_max``) comes first for it. ``prove`` looks for the proven optimum of a
     tiny problem (None: nobody does). ``given`` holds maps to score beside the others: the node of every cell, by name.
 
@@ -322,13 +326,13 @@ class How:
     price: StepPricer | None = None
     int64: bool = False
     steps: int | None = None
-    threads: int = 1
+    threads: int | None = None
     front: bool = False
     sharp: bool = False
     above: Sequence[Above] = ()
 
 
-_USUAL = How()
+USUAL = How()
 
 
 def map_grid(
@@ -337,7 +341,7 @@ def map_grid(
     stencil: str | Sequence[Sequence[int]],
     periodic: Sequence[bool] | None = None,
     algorithms: Sequence[str] = (ALL,),
-    how: How = _USUAL,
+    how: How = USUAL,
 ) -> Mappings:
     """Map the ranks of a process grid to nodes with one or several algorithms and score each map.
 
@@ -351,13 +355,14 @@ def map_grid(
     """
     import numpy as np  # the core imports it for its first array, which must not count as time to map
 
-    chosen = _choose(algorithms)
+    in_all = [entry.name for entry in _core.mapping_algorithms() if entry.in_all]
+    chosen = choose(algorithms, in_all, algorithm_names(), "mapping algorithm '{}' is unknown")
     if how.front and (how.objective != "j_sum" or "refined" not in chosen):
         raise InputError(
             "--front shows what refined finds between the least J_sum and the least J_max: name refined with --algorithm and "
             "leave --objective out"
         )
-    search = Effort.of(how.effort_s, how.steps, how.threads)
+    search = Effort.of(how.effort_s, how.steps, 1 if how.threads is None else how.threads)
     problem = problem_of(grid, node_sizes, stencil, periodic, how.weights, how.int64)
     if how.above:
         from rankwise.mapping.levels import require_alike
@@ -365,8 +370,6 @@ def map_grid(
         require_alike(problem.nodes)
     maps = (len(chosen) if how.keep_maps else 1) * (1 + len(how.levels))
     _check_memory(problem, maps * _BYTES_OF_A_CELL + (0 if how.price is None else _BYTES_OF_A_PLACED_CELL))
-    results: list[MapResult] = []
-    skipped: list[Skipped] = []
     between: list[MapResult] = []
 
     def sent_between(part_of_cell: NDArray[np.int32]) -> int:
@@ -385,21 +388,16 @@ def map_grid(
         farther = crossings(how.above, node_of_cell, sent_between)
         return MapResult(name, j_sum, j_max, seconds, kept, picked, scores, kept_parts, step, taken, farther)
 
+    def best_scored(algorithm: str, ran: tuple[list[NDArray[np.int32]], str, int], start_s: float) -> MapResult:
+        found, picked, taken = ran
+        inner_steps = 0 if algorithm == "blocked" else search.steps
+        made = [scored(algorithm, map_found, picked, start_s, inner_steps, taken) for map_found in found]
+        between.extend(made if algorithm == "refined" else ())
+        return best_of(made, how.objective)
+
     try:
-        for algorithm, is_named in chosen.items():
-            start_s = time.perf_counter()
-            try:
-                found, picked, taken = _run(algorithm, problem, search, how)
-            except ValueError as error:
-                if is_named:
-                    raise
-                skipped.append(Skipped(algorithm, str(error)))
-                continue
-            inner_steps = 0 if algorithm == "blocked" else search.steps
-            made = [scored(algorithm, map_found, picked, start_s, inner_steps, taken) for map_found in found]
-            results.append(best_of(made, how.objective))
-            if algorithm == "refined":
-                between = made
+        run = partial(_run, problem=problem, search=search, how=how)
+        results, skipped = results_of(chosen, run, best_scored, ValueError)
         for name, map_given in (how.given or {}).items():
             results.append(scored(name, np.array(map_given, dtype=np.int32), "", None, 0))
         bound, bound_kind = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
@@ -503,22 +501,43 @@ def _require_tiny(problem: Problem) -> None:
         )
 
 
-def _choose(algorithms: Iterable[str]) -> dict[str, bool]:
-    """Return the ids to run, in order, each with whether it was named itself and not only through "all"."""
-    names = algorithm_names()
+def choose(algorithms: Iterable[str], in_all: Sequence[str], known: Sequence[str], refusal: str) -> dict[str, bool]:
+    """Return the ids to run, in order, each with whether it was named itself and not only through "all".
+
+    ``refusal`` says of an id in its braces that it is none of those ``known``. Raises InputError.
+    """
+    offered = f"take {ALL}, or some of {', '.join(known)}"
     chosen: dict[str, bool] = {}
     for algorithm in algorithms:
         if algorithm == ALL:
-            for entry in _core.mapping_algorithms():
-                if entry.in_all:
-                    chosen.setdefault(entry.name, False)
-        elif algorithm in names:
+            chosen |= {own: chosen.get(own, False) for own in in_all}
+        elif algorithm in known:
             chosen[algorithm] = True
         else:
-            raise InputError(f"mapping algorithm '{algorithm}' is unknown: take {ALL}, or some of {', '.join(names)}")
+            raise InputError(f"{refusal.format(algorithm)}: {offered}")
     if not chosen:
-        raise InputError(f"no mapping algorithm is given: take {ALL}, or some of {', '.join(names)}")
+        raise InputError(f"no mapping algorithm is given: {offered}")
     return chosen
+
+
+def results_of(
+    chosen: Mapping[str, bool], run: Callable[[str], Ran], score: Callable[[str, Ran, float], MapResult],
+    refusal: type[Exception],
+) -> tuple[list[MapResult], list[Skipped]]:  # fmt: skip
+    """Return what each of the algorithms gives, scored from when it began, and those that a refusal leaves out: what nobody
+    named itself."""
+    results, skipped = list[MapResult](), list[Skipped]()
+    for algorithm, is_named in chosen.items():
+        start_s = time.perf_counter()
+        try:
+            found = run(algorithm)
+        except refusal as error:
+            if is_named:
+                raise
+            skipped.append(Skipped(algorithm, str(error)))
+            continue
+        results.append(score(algorithm, found, start_s))
+    return results, skipped
 
 
 def _check_memory(problem: Problem, cell_bytes: int) -> None:

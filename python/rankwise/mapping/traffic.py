@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,16 +16,27 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.mapping.levels import Above, Inner, LevelScore, crossings
-from rankwise.mapping.mapper import ALL, GRAPH, Effort, Mappings, MapResult, Skipped, StepTime, best_of, steps_of
+from rankwise.mapping.levels import Above, LevelScore, crossings
+from rankwise.mapping.mapper import (
+    ALL,
+    GRAPH,
+    USUAL,
+    Effort,
+    How,
+    Mappings,
+    MapResult,
+    best_of,
+    choose,
+    results_of,
+    steps_of,
+)  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     Nodes: TypeAlias = NDArray[np.int32]
-    Pricer: TypeAlias = Callable[["Traffic", Nodes, Mapping[str, Nodes]], StepTime]
 from pathlib import Path
 
 import numpy as np
@@ -112,23 +123,6 @@ class UnsuitedError(InputError):
     """An algorithm has no placement for this input, whatever the options: where it comes from "all" it is left out."""
 
 
-@dataclass(frozen=True)
-class Search:
-    """How placements are looked for; ``above``: levels of switches, the inner first.
-
-    A search ends by the clock after ``effort_s``, or after ``steps``; with neither it takes as many steps as a graph of that
-    size is worth. ``threads``: None for all cores.
-    """
-
-    objective: str = "j_sum"
-    seed: int = 1
-    levels: Sequence[Inner] = ()
-    above: Sequence[Above] = ()
-    effort_s: float | None = None
-    steps: int | None = None
-    threads: int | None = None
-
-
 @dataclass
 class _Graph:
     """The traffic among some ranks as the core's search takes it: both directions of each pair at both of its ranks."""
@@ -181,12 +175,7 @@ def cyclic(sizes: Sequence[int]) -> Nodes:
 
 
 def place_traffic(
-    traffic: Traffic,
-    node_sizes: Sequence[int],
-    algorithms: Sequence[str] = (ALL,),
-    search: Search | None = None,
-    price: Pricer | None = None,
-    given: Mapping[str, Sequence[int]] | None = None,
+    traffic: Traffic, node_sizes: Sequence[int], algorithms: Sequence[str] = (ALL,), how: How = USUAL
 ) -> Mappings:
     """Place the ranks of a program on nodes of these sizes by one or several algorithms; the cells of the result are ranks.
 
@@ -194,44 +183,33 @@ def place_traffic(
     tells what a placement costs: for the bytes in all, with and without the levels above the node, and for those of the busiest
     node, and takes what costs least), ``graph`` is KaHIP. J_sum and J_max count bytes. Raises InputError.
     """
-    search = search or Search()
     sizes = [int(size) for size in node_sizes]
     if sum(sizes) != traffic.ranks or min(sizes, default=0) < 1:
         raise InputError(
             f"{traffic.name} has {traffic.ranks} ranks and the nodes hold {sum(sizes)}: give as many with --nodes and --ppn, "
             "or --node-sizes"
         )
-    chosen = _chosen(algorithms)
+    known = (OBSERVED, BLOCKED, CYCLIC, REFINED)
+    chosen = choose(algorithms, known, (*known, GRAPH), "--algorithm '{}' is not for a program's traffic")
     graph = _Graph.of(traffic)
-    work = _Work(traffic, sizes, search, graph, _effort_of(graph, search), price)
-    skipped: list[Skipped] = []
-    for name, named in chosen.items():
-        begun_s = time.perf_counter()
-        try:
-            found = work.run(name)
-        except UnsuitedError as error:
-            if named:
-                raise
-            skipped.append(Skipped(name, str(error)))
-            continue
-        work.add(name, found, begun_s)
-    for name, nodes in (given or {}).items():
-        work.add(name, np.array(nodes, dtype=np.int32), None)
+    work = _Work(traffic, sizes, how, graph, _effort_of(graph, how))
+    results, skipped = results_of(chosen, work.run, work.scored, UnsuitedError)
+    results += [work.scored(name, np.array(nodes, dtype=np.int32)) for name, nodes in (how.given or {}).items()]
     return Mappings(
-        grid=(traffic.ranks,), nodes=tuple(sizes), stencil=traffic.name, periodic=(False,), results=tuple(work.results),
-        skipped=tuple(skipped), offsets=(), weights=(), objective=search.objective, bound=0, bound_kind="none",
-        message_bytes=1, levels=tuple(search.levels), above=tuple(search.above),
+        grid=(traffic.ranks,), nodes=tuple(sizes), stencil=traffic.name, periodic=(False,), results=tuple(results),
+        skipped=tuple(skipped), offsets=(), weights=(), objective=how.objective, bound=0, bound_kind="none",
+        message_bytes=1, levels=tuple(how.levels), above=tuple(how.above),
     )  # fmt: skip
 
 
-def _effort_of(graph: _Graph, search: Search) -> Effort:
+def _effort_of(graph: _Graph, how: How) -> Effort:
     """Return how long all searches together may be. Raises InputError."""
-    steps, threads = search.steps, search.threads
-    if steps is None and search.effort_s is None:
+    steps, threads = how.steps, how.threads
+    if steps is None and how.effort_s is None:
         steps = min(_WORTH_SWEEPS * (len(graph.others) // 2 + len(graph.first) - 1), steps_of(_MOST_S))
     if threads is None:
         threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
-    return Effort.of(search.effort_s, steps, threads)
+    return Effort.of(how.effort_s, steps, threads)
 
 
 def unchosen(results: Sequence[MapResult]) -> MapResult | None:
@@ -239,12 +217,12 @@ def unchosen(results: Sequence[MapResult]) -> MapResult | None:
     return next((result for name in (OBSERVED, BLOCKED) for result in results if result.algorithm == name), None)
 
 
-def unplaced(traffic: Traffic, node_sizes: Sequence[int], search: Search, price: Pricer | None = None) -> MapResult:
+def unplaced(traffic: Traffic, node_sizes: Sequence[int], how: How) -> MapResult:
     """Score where the ranks are when nobody chooses. Raises InputError."""
     try:
-        return place_traffic(traffic, node_sizes, [OBSERVED], search, price).results[0]
+        return place_traffic(traffic, node_sizes, [OBSERVED], how).results[0]
     except UnsuitedError:
-        return place_traffic(traffic, node_sizes, [BLOCKED], search, price).results[0]
+        return place_traffic(traffic, node_sizes, [BLOCKED], how).results[0]
 
 
 @dataclass
@@ -253,25 +231,23 @@ class _Work:
 
     traffic: Traffic
     sizes: list[int]
-    search: Search
+    how: How
     graph: _Graph
     effort: Effort  # of all searches together
-    price: Pricer | None
-    results: list[MapResult] = field(default_factory=list)
     inner: Effort | None = None  # for the levels below the node
 
     def shares(self) -> Iterator[Effort]:
         """Yield what each search may take, one after the other: by the clock an equal part of what is left."""
         effort = self.effort
         end_s = time.perf_counter() + effort.seconds
-        count = 1 + self.for_peak + (self.price is not None and bool(self.search.above)) + bool(self.search.levels)
+        count = 1 + self.for_peak + (self.how.price is not None and bool(self.how.above)) + bool(self.how.levels)
         for left in range(count, 0, -1):
             seconds = max(1e-6, (end_s - time.perf_counter()) / left) if effort.seconds else 0.0
             yield Effort(effort.steps // count, seconds, effort.threads)
 
     @property
     def for_peak(self) -> bool:
-        return (self.price is not None or self.search.objective == "j_max") and self.traffic.ranks <= _MOST_FOR_PEAK
+        return (self.how.price is not None or self.how.objective == "j_max") and self.traffic.ranks <= _MOST_FOR_PEAK
 
     def run(self, name: str) -> Nodes:
         if name == BLOCKED:
@@ -284,7 +260,7 @@ class _Work:
             from rankwise.mapping.graph import divided_by_kahip
 
             graph, heavy = self.graph, self.graph.out + self.graph.into
-            rough = divided_by_kahip(graph.first, graph.others, heavy, self.sizes, self.search.seed)
+            rough = divided_by_kahip(graph.first, graph.others, heavy, self.sizes, self.how.seed)
             return _core.balance_graph(graph.first, graph.others, heavy, self.sizes, rough)
         shares = self.shares()
         nodes = self._refined(shares)
@@ -307,17 +283,16 @@ class _Work:
         return nodes.astype(np.int32)
 
     def _refined(self, shares: Iterator[Effort]) -> Nodes:
-        objective, seed, graph = self.search.objective, self.search.seed, self.graph
-        found = [graph.map(self.sizes, self.search.above, next(shares), seed)]
+        objective, seed, graph = self.how.objective, self.how.seed, self.graph
+        found = [graph.map(self.sizes, self.how.above, next(shares), seed)]
         if self.for_peak:
             found.append(graph.divide(self.sizes, found[:1], "j_max", next(shares), seed))
-        if self.price is not None:
-            found += [graph.map(self.sizes, (), next(shares), seed)] if self.search.above else []
+        if self.how.price is not None:
+            found += [graph.map(self.sizes, (), next(shares), seed)] if self.how.above else []
             found += [blocked(self.sizes), cyclic(self.sizes)]
             if self._was_here():
                 found.append(self._observed())
-        scored = [self._result("", nodes, self._parts(nodes, None), 0.0) for nodes in found]
-        best = best_of(scored, objective)
+        best = best_of([self.scored("", nodes) for nodes in found], objective)
         assert best.node_of_cell is not None
         return best.node_of_cell
 
@@ -328,13 +303,13 @@ class _Work:
             return plain
         part = len(ranks) / self.traffic.ranks
         share = Effort(max(1, int(effort.steps * part)), effort.seconds * part, effort.threads)
-        return _Graph.of(self.traffic, ranks).map(sizes, (), share, self.search.seed)
+        return _Graph.of(self.traffic, ranks).map(sizes, (), share, self.how.seed)
 
     def _parts(self, nodes: Nodes, effort: Effort | None) -> dict[str, Nodes]:
         """Divide each node's ranks among its sockets, and these among theirs; without effort in the order of ranks."""
         parts: dict[str, Nodes] = {}
         outer = nodes
-        for level in self.search.levels:
+        for level in self.how.levels:
             inner = np.empty(len(nodes), np.int32)
             begun = 0
             for part in range(int(outer.max()) + 1):
@@ -346,13 +321,11 @@ class _Work:
             parts[level.name] = outer = inner
         return parts
 
-    def add(self, name: str, nodes: Nodes, begun_s: float | None) -> None:
+    def scored(self, name: str, nodes: Nodes, begun_s: float | None = None) -> MapResult:
         parts = self._parts(nodes, self.inner if name == REFINED else None)
-        self.results.append(self._result(name, nodes, parts, 0.0 if begun_s is None else time.perf_counter() - begun_s))
-
-    def _result(self, name: str, nodes: Nodes, parts: dict[str, Nodes], seconds: float) -> MapResult:
-        step = None if self.price is None else self.price(self.traffic, nodes, parts)
-        farther = crossings(self.search.above, nodes, lambda unit: self.traffic.score(unit)[0])
+        seconds = 0.0 if begun_s is None else time.perf_counter() - begun_s
+        step = None if self.how.price is None else self.how.price(self.traffic, nodes, parts)
+        farther = crossings(self.how.above, nodes, lambda unit: self.traffic.score(unit)[0])
         levels = self._levels(nodes, parts)
         return MapResult(name, *self.traffic.score(nodes), seconds, nodes, "", levels, parts, step, above=farther)
 
@@ -363,21 +336,6 @@ class _Work:
             scores.append(LevelScore(name, int(here.sum()), int(self.traffic.bytes[here].sum())))
             counted |= here
         return tuple(scores)
-
-
-def _chosen(algorithms: Sequence[str]) -> dict[str, bool]:
-    """Return the algorithms to run, each with whether it was named itself. Raises InputError."""
-    known = (OBSERVED, BLOCKED, CYCLIC, REFINED)
-    chosen: dict[str, bool] = {}
-    for name in algorithms:
-        if name == ALL:
-            chosen |= {own: chosen.get(own, False) for own in known}
-        elif name in (*known, GRAPH):
-            chosen[name] = True
-        else:
-            offered = f"take {ALL}, or some of {', '.join((*known, GRAPH))}"
-            raise InputError(f"--algorithm '{name}' is not for a program's traffic: {offered}")
-    return chosen
 
 
 _FIX = (

@@ -17,8 +17,8 @@ from rankwise.api.map_blocks import traffic_words
 from rankwise.engines.model import Model
 from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource, Shared
+from rankwise.mapping import How
 from rankwise.mapping.levels import Above
-from rankwise.mapping.traffic import Search
 from rankwise.observe.record import TIME_ONLY, Record
 from rankwise.report import advice_page
 from rankwise.units import format_time
@@ -179,7 +179,7 @@ def test_without_a_profile_bytes_are_told_and_seconds_asked_for() -> None:
 def test_a_gain_between_switches_alone_is_told_as_one() -> None:
     record = record_of(ring(RANKS, STEPS, 100_000, SIZE), [rank // 2 for rank in range(RANKS)])
     above = (Above("switch", (0, 1, 0, 1), 5),)  # neighbours in the ring of nodes are never below one switch
-    question = Question((2, 2, 2, 2), HOSTS[:4], search=Search(above=above))
+    question = Question((2, 2, 2, 2), HOSTS[:4], how=How(above=above))
     advice = advise(evidence_of(record, "app.comm"), question)
     assert advice.headline == "Place the ranks by a rank file: 50 % fewer bytes between switches."
     assert advice.findings[0].why.startswith("800 kB a step between switches, then 400 kB (-50 %)")

@@ -11,9 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError
+from rankwise.mapping import How
 from rankwise.mapping.levels import Above, Inner
 from rankwise.mapping.mapper import StepTime
-from rankwise.mapping.traffic import Search, Traffic, cyclic, place_traffic, read_graph, traffic_of
+from rankwise.mapping.traffic import Traffic, cyclic, place_traffic, read_graph, traffic_of
 from rankwise.observe.record import Record
 
 Nodes: TypeAlias = NDArray[np.int32]
@@ -41,7 +42,7 @@ def test_a_hidden_grid_is_placed_as_well_as_its_blocks(seed: int) -> None:
     plain = _torus((4, 4, 4), (100, 100, 100))
     names = np.random.default_rng(seed).permutation(64)
     hidden = Traffic.of_pairs("hidden", 64, (names[plain.source], names[plain.peer], plain.bytes))
-    found = place_traffic(hidden, [8] * 8, search=Search(steps=36_000_000)).results
+    found = place_traffic(hidden, [8] * 8, how=How(steps=36_000_000)).results
     refined = next(result for result in found if result.algorithm == "refined")
     assert refined.node_of_cell is not None and np.bincount(refined.node_of_cell).tolist() == [8] * 8
     assert refined.j_sum == hidden.bytes.sum() // 2 and refined.j_max == refined.j_sum // 8
@@ -56,8 +57,8 @@ def test_nodes_may_hold_different_numbers_of_ranks() -> None:
 
 def test_levels_below_the_node_and_switches_above_are_filled() -> None:
     traffic = _torus((4, 4), (10, 1000))
-    search = Search(levels=[Inner("socket", 2)], above=[Above("switch", (0, 0, 1, 1), 2)])
-    best = place_traffic(traffic, [4] * 4, search=search).best
+    how = How(levels=[Inner("socket", 2)], above=[Above("switch", (0, 0, 1, 1), 2)])
+    best = place_traffic(traffic, [4] * 4, how=how).best
     assert best.node_of_cell is not None and np.bincount(best.parts["socket"]).tolist() == [2] * 8
     assert (best.parts["socket"] // 2 == best.node_of_cell).all()
     assert sum(level.bytes for level in best.levels) == traffic.bytes.sum()
@@ -71,7 +72,7 @@ def test_the_objective_reaches_the_search(above: tuple[Above, ...]) -> None:
     traffic = Traffic.of_pairs("random", 32, pairs)
 
     def found(objective: str) -> tuple[int, int]:
-        (result,) = place_traffic(traffic, [8] * 4, ["refined"], Search(objective, above=above, steps=200_000)).results
+        (result,) = place_traffic(traffic, [8] * 4, ["refined"], How(objective=objective, above=above, steps=200_000)).results
         return result.cost, result.j_max
 
     (cost, j_max), (cost_of_least, least) = found("j_sum"), found("j_max")
@@ -93,7 +94,7 @@ def test_more_bytes_must_gain_more_time_than_the_judge_errs_by(cyclic_s: float, 
         time_s = cyclic_s if (nodes == dealt).all() else 1.0
         return StepTime(time_s, 0.5 * time_s, 2 * time_s, "card-out", time_s, 0, (0.92 * time_s, 1.09 * time_s))
 
-    mappings = place_traffic(traffic, [4] * 4, ["cyclic", "blocked"], price=price)
+    mappings = place_traffic(traffic, [4] * 4, ["cyclic", "blocked"], How(price=price))
     assert [result.j_sum for result in mappings.results] == [384, 320] and mappings.best.algorithm == best
 
 
