@@ -28,7 +28,7 @@ from rankwise.engines.judge import cost_of, judged, sizes_of
 from rankwise.engines.machines import machine_of_profile
 from rankwise.engines.placement import Placement
 from rankwise.engines.run import Here
-from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
+from rankwise.errors import RankwiseError
 from rankwise.machine.profile import Profile
 from rankwise.measure.cells import SMALLEST_TIME_S
 from rankwise.measure.samples import SamplesFile
@@ -238,7 +238,7 @@ def judge(launch: Launch, profile: Profile, cases: Sequence[Case], placement: _c
     plan = Plan.of(cases, placement)
 
     def times(value: Value) -> Array:
-        return np.array([value(item_of(case)) for case in cases])
+        return np.array([value(str(case.item)) for case in cases])
 
     def ratios(value: Value) -> Array:
         machine = plan.machine(profile, value)
@@ -259,11 +259,6 @@ def _median(values: Iterable[float | None]) -> float | None:
     """Return the median of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else None
-
-
-def item_of(case: Case) -> str:
-    """Return a case as the kernel names it in its records, nodes apart."""
-    return str(case.item)
 
 
 def sum_up(judgements: Sequence[Judged | None], groups: Sequence[str]) -> tuple[PairedSession, list[Paired]]:
@@ -367,10 +362,10 @@ class PairedRunner:
         for at, place in enumerate(order):
             of_place = [launch[place] for launch in launched]
             right = all(all(launch.verified.values()) for launch in of_place)
-            rounds_s = [times_s for launch in of_place for times_s in launch.samples_s.get(item_of(cases[place]), ())]
+            rounds_s = [times_s for launch in of_place for times_s in launch.samples_s.get(str(cases[place].item), ())]
             if not rounds_s:
                 raise RankwiseError(
-                    f"the time was up before {item_of(cases[place])} was run once: the machine is too busy (samples so far "
+                    f"the time was up before {str(cases[place].item)} was run once: the machine is too busy (samples so far "
                     f"are in {self.samples_path}); give more --seconds, or --unpaired"
                 )
             all_s = np.concatenate(rounds_s)
@@ -387,7 +382,7 @@ class PairedRunner:
         arguments = cases[0].arguments([case.item for case in cases], start.nodes, simulated=False)
         at = arguments.index("--cases")
         asked = arguments[at + 1].split(",")
-        names = dict(zip(asked, (item_of(case) for case in cases), strict=True))
+        names = dict(zip(asked, (str(case.item) for case in cases), strict=True))
         jobs = [*asked, *plan.jobs(), *plan.warm_jobs(profile)]
         job_s = _JOB_S * self.seconds_per_case / _USUAL_S
         call = [
@@ -396,17 +391,11 @@ class PairedRunner:
             "--job-s", f"{job_s:.6f}", "--seconds", f"{seconds:.3f}",
         ]  # fmt: skip
         records, timer_cost_s = [], 0.0
-        try:
-            for record in self.here.stream(start, call):
-                samples.append({**record, "campaign": identity, "launch": number})
-                if record["record"] == "start":
-                    timer_cost_s = float(record["timer_cost_s"])
-                elif record["record"] == "samples":
-                    records.append({**record, "item": names.get(record["item"], record["item"])})
-        except (InputError, UnusableEnvironmentError):
-            raise
-        except RankwiseError as error:
-            raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
+        for record in self.here.sampled(start, call, samples, campaign=identity, launch=number):
+            if record["record"] == "start":
+                timer_cost_s = float(record["timer_cost_s"])
+            elif record["record"] == "samples":
+                records.append({**record, "item": names.get(record["item"], record["item"])})
         return Launch.of(records, timer_cost_s)
 
 

@@ -17,11 +17,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 
 from rankwise import _core
 from rankwise.engines.machines import machine_of_description, machine_of_profile
 from rankwise.engines.placement import Placement, Seats, placement_of, profile_placement, sockets_of
 from rankwise.errors import InputError
+from rankwise.launch.smpi import Simulation
 from rankwise.machine.description import Description
 from rankwise.machine.profile import LACKING, OTHER_NODE, Profile, open_profile
 from rankwise.workloads.exchange import balanced_grid
@@ -219,6 +221,13 @@ class Platform:
     def host(self, node: int, socket: int) -> str:
         """Return SimGrid's name of the socket that holds a rank."""
         return f"n{node}s{socket % self.sockets}"
+
+    def simulation(
+        self, places: _core.Placement, arguments: Sequence[str], folds_memory: bool = False, buffers_sends: bool = True
+    ) -> Simulation:
+        """Return a run of a kernel whose ranks are at these places."""
+        hosts = [intern(self.host(*places.location(rank)[:2])) for rank in range(places.ranks)]
+        return Simulation(self.text(), hosts, arguments, folds_memory, buffers_sends)
 
     def text(self) -> str:
         """Return the platform file."""

@@ -140,6 +140,17 @@ class Here:
             if record["record"] == "unavailable":
                 raise UnusableEnvironmentError(str(record["what"]))
 
+    def sampled(self, start: Start, arguments: Sequence[str], samples: SamplesFile, **tags: object) -> Iterator[dict[str, Any]]:
+        """Do so, and keep each record with its tags in a file, which a complaint then names."""
+        try:
+            for record in self.stream(start, arguments):
+                samples.append({**record, **tags})
+                yield record
+        except (InputError, UnusableEnvironmentError):
+            raise
+        except RankwiseError as error:
+            raise type(error)(f"{error}; samples so far are in {samples.path}") from None
+
     def _cpus_of_ranks(self, nodes: Sequence[int]) -> list[int]:
         """Return the CPU of each rank: on every node the first rank has the first CPU, and so on."""
         seen: Counter[int] = Counter()
@@ -204,18 +215,12 @@ class Runner:
         ]
         waiting = iter(cases)
         timer_cost_s = 0.0
-        try:
-            for record in self.here.stream(start, arguments):
-                samples.append({**record, "campaign": identity})
-                if record["record"] == "start":
-                    timer_cost_s = float(record["timer_cost_s"])
-                elif record["record"] == "samples":
-                    self.meter.advance()
-                    yield self._row(next(waiting), record, timer_cost_s, start.on_node)
-        except (InputError, UnusableEnvironmentError):
-            raise
-        except RankwiseError as error:
-            raise type(error)(f"{error}; samples so far are in {self.samples_path}") from None
+        for record in self.here.sampled(start, arguments, samples, campaign=identity):
+            if record["record"] == "start":
+                timer_cost_s = float(record["timer_cost_s"])
+            elif record["record"] == "samples":
+                self.meter.advance()
+                yield self._row(next(waiting), record, timer_cost_s, start.on_node)
 
     def _row(self, case: Case, whole: dict[str, Any], timer_cost_s: float, on_node: int) -> Row:
         record, disturbed = case.undisturbed(whole)

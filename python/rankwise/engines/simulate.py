@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from rankwise import _core
 from rankwise.engines.placement import Placement, nodes_of
 from rankwise.engines.platform import Platform
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
@@ -33,27 +32,6 @@ from rankwise.progress import SILENT, Meter
 from rankwise.workloads.base import Case, Row, Span
 
 _MOST_RANKS = 20_000
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run of a measurement: a platform, where each rank sits on it, the kernel's arguments, and how many cases that is."""
-
-    platform: Platform
-    placement: _core.Placement
-    arguments: Sequence[str]
-    folds_memory: bool = False
-    cases: int = 1
-    buffers_sends: bool = True
-
-    def simulation(self) -> Simulation:
-        return Simulation(
-            self.platform.text(),
-            [self.platform.host(*self.placement.location(rank)[:2]) for rank in range(self.placement.ranks)],
-            self.arguments,
-            self.folds_memory,
-            self.buffers_sends,
-        )
 
 
 @dataclass(frozen=True)
@@ -87,14 +65,11 @@ class Simulator:
             for most in [stand_ins[next(iter(alike.values()))[0]].most_a_simulation]
             for first in range(0, len(alike), most)
         ]
-        runs = []
-        for group in groups:
-            case = stand_ins[group[0][1][0]]
-            places = placement.of(case)
-            words = case.arguments([item for item, _ in group], nodes_of(places), simulated=True)
-            arguments = (case.kernel, *words, *case.effort(None, False))
-            count = sum(len(alike) for _, alike in group)
-            runs.append(Run(platform, places, arguments, case.folds_memory, count, case.buffers_sends))
+        runs = [
+            (simulation_of(stand_ins[group[0][1][0]], [item for item, _ in group], platform, placement),
+             sum(len(alike) for _, alike in group))
+            for group in groups
+        ]  # fmt: skip
         rows: dict[int, Row] = {}
         for group, records in zip(groups, self.records(runs), strict=True):
             start = _only(records, "start")
@@ -111,38 +86,36 @@ class Simulator:
         places = placement.of(stand_in)
         if places.ranks > MOST_RANKS:
             raise InputError(f"{places.ranks} ranks are too many for a time line: stay below {MOST_RANKS}")
-        words = stand_in.arguments([stand_in.item], nodes_of(places), simulated=True)
-        run = Run(platform, places, (stand_in.kernel, *words, *stand_in.effort(None, False)), stand_in.folds_memory,
-                  buffers_sends=stand_in.buffers_sends)  # fmt: skip
+        run = simulation_of(stand_in, [stand_in.item], platform, placement)
         with tempfile.TemporaryDirectory(prefix="rankwise-") as scratch:
             path = Path(scratch) / "trace"
-            run_simulation(self.simgrid, run.simulation(), self.folder / "trace.log", trace=path)
+            run_simulation(self.simgrid, run, self.folder / "trace.log", trace=path)
             with path.open(encoding="utf-8", errors="replace") as stream:
                 return simulated(read_trace(stream), places, platform.machine, row)
 
-    def records(self, runs: Sequence[Run]) -> list[list[dict[str, Any]]]:
-        """Return the kernel's records of each run, those that are known already from the samples file.
+    def records(self, asked: Sequence[tuple[Simulation, int]]) -> list[list[dict[str, Any]]]:
+        """Return the kernel's records of each run of so many cases, those that are known already from the samples file.
 
         Raises RankwiseError when a run fails; all that were done by then are in the file.
         """
-        for run in runs:
-            require_simulable(run.placement.ranks)
-        keys = [self._key(run) for run in runs]
+        for run, _ in asked:
+            require_simulable(len(run.hosts))
+        runs = {self._key(run): (run, cases) for run, cases in asked}
         path = self.folder / "simulations.jsonl"
         found = _known(path)
-        self.meter.advance(sum(run.cases for key, run in zip(keys, runs, strict=True) if key in found))
-        wanted = {key: run for key, run in zip(keys, runs, strict=True) if key not in found}
+        self.meter.advance(sum(cases for key, (_, cases) in runs.items() if key in found))
+        wanted = {key: run for key, (run, _) in runs.items() if key not in found}
         if wanted:
-            for text in {run.platform.text() for run in wanted.values()}:
+            for text in {run.platform for run in wanted.values()}:
                 write_whole(self.folder / f"{_digest(text)[:8]}.platform", text)
             with SamplesFile(path) as samples:
                 for key, record in self._carry_out(wanted):
                     samples.append(record)
                     found[key] = record["records"]
-                    self.meter.advance(wanted[key].cases)
-        return [found[key] for key in keys]
+                    self.meter.advance(runs[key][1])
+        return [found[self._key(run)] for run, _ in asked]
 
-    def _carry_out(self, runs: Mapping[str, Run]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _carry_out(self, runs: Mapping[str, Simulation]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield what each run gives as they end. Leaving early ends those that are under way."""
         children: list[Child] = []
         waiting = iter(runs.items())
@@ -164,30 +137,27 @@ class Simulator:
                     for child in children:
                         child.kill()
 
-    def _carry_out_one(self, key: str, run: Run, started: Any) -> dict[str, Any]:
+    def _carry_out_one(self, key: str, run: Simulation, started: Any) -> dict[str, Any]:
         begun_s = time.monotonic()
-        simulation = run.simulation()
-        records = run_simulation(self.simgrid, simulation, self.folder / f"{key[:8]}.log", started)
+        records = run_simulation(self.simgrid, run, self.folder / f"{key[:8]}.log", started)
         return {
             "record": "simulation",
             "schema": SCHEMA,
             "key": key,
             "simgrid": self.simgrid.version,
-            "platform": f"{_digest(simulation.platform)[:8]}.platform",
-            "ranks": run.placement.ranks,
+            "platform": f"{_digest(run.platform)[:8]}.platform",
+            "ranks": len(run.hosts),
             "arguments": list(run.arguments),
             "seconds": round(time.monotonic() - begun_s, 3),
             "records": records,
         }
 
-    def _key(self, run: Run) -> str:
-        simulation = run.simulation()
+    def _key(self, run: Simulation) -> str:
         return _digest(
             json.dumps(
                 [
                     self.simgrid.version, self.simgrid.kernels.parent.name, self.simgrid.platforms.parent.name,
-                    simulation.platform, list(simulation.hosts), list(simulation.arguments), simulation.folds_memory,
-                    simulation.buffers_sends,
+                    run.platform, list(run.hosts), list(run.arguments), run.folds_memory, run.buffers_sends,
                 ]
             )
         )  # fmt: skip
@@ -205,6 +175,14 @@ class Simulator:
             **fields,
         )  # fmt: skip
         return case.simulated(row, profile)
+
+
+def simulation_of(case: Case, items: Sequence[Any], platform: Platform, placement: Placement) -> Simulation:
+    """Return a run of some items of a case's kernel, its ranks where they are placed on a platform."""
+    places = placement.of(case)
+    words = case.arguments(items, nodes_of(places), simulated=True)
+    arguments = (case.kernel, *words, *case.effort(None, False))
+    return platform.simulation(places, arguments, case.folds_memory, case.buffers_sends)
 
 
 def require_simulable(ranks: int) -> None:

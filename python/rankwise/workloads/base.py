@@ -196,9 +196,20 @@ class Case(Record, ABC):
 
     def predict(self, model: Pricer) -> Row:
         """Return the model's row. Raises InputError where the profile lacks what is needed."""
-        price = model.price(self, self.program(), self.block_bytes or 0)
-        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
-                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
+        return self.priced(model, self.program())
+
+    def priced(self, model: Pricer, program: Program, block_bytes: int | None = None, others: Sequence[Any] = ()) -> Row:
+        """Return the row of a program; where it may have ``others`` as schedules, the slowest, with the interval of all."""
+        size = (self.block_bytes or 0) if block_bytes is None else block_bytes
+        one_of = (program.schedules, *others)
+        prices = [model.price(self, replace(program, schedules=one), size) for one in one_of]
+        slowest, price = Price.slowest(prices)
+        return Row.of("model", self.by(one_of[slowest]), price.span, price.messages_per_rank, price.bytes_per_rank, None,
+                      price.notes, figures={"busiest": asdict(price.busiest)})  # fmt: skip
+
+    def by(self, schedules: Any) -> Case:
+        """Return the case with the schedules that it turned out to have, where there may be several."""
+        return self
 
     @property
     def by_turns(self) -> bool:

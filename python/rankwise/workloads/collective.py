@@ -7,12 +7,11 @@ own call, whatever the library does in it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise import _core
-from rankwise.cache import cache_folder
 from rankwise.collectives.selection import Call, known_libraries, libraries_of, select
 from rankwise.errors import InputError, unreadable
 from rankwise.records import computed, key, record
@@ -21,7 +20,6 @@ from rankwise.workloads.base import (
     Case,
     Figures,
     Options,
-    Price,
     Pricer,
     Program,
     Row,
@@ -93,15 +91,14 @@ class CollectiveCase(Case):
         return Program(self.schedule, notes=(self.remark,) if self.remark else ())
 
     def predict(self, model: Pricer) -> Row:
-        """Return the model's row; where several may be selected, the slowest, with the interval of all of them."""
-        prices = [model.price(self, replace(self.program(), schedules=one), 1) for one in (self.schedule, *self.others)]
-        slowest, price = Price.slowest(prices)
-        case = replace(self, schedule=(self.schedule, *self.others)[slowest])
-        measured = {} if self.measured_s is None else {
-            "measured_s": self.measured_s, "error": price.span.time_s / self.measured_s - 1
-        }  # fmt: skip
-        return Row.of("model", case, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
-                      figures={"busiest": asdict(price.busiest), **measured})  # fmt: skip
+        row = self.priced(model, self.program(), 1, self.others)
+        if self.measured_s is None:
+            return row
+        measured = {"measured_s": self.measured_s, "error": row.time_s / self.measured_s - 1}
+        return replace(row, figures={**row.figures, **measured})
+
+    def by(self, schedules: Schedule) -> CollectiveCase:
+        return replace(self, schedule=schedules)
 
     @property
     def together(self) -> Hashable:
@@ -144,6 +141,10 @@ class CollectiveReplay(ReplayedCase):
     def way(self) -> str:
         return self.collective
 
+    @property
+    def step_name(self) -> str:
+        return f"collective-{self.collective}"
+
     def cells(self) -> dict[str, str]:
         return {"collective": self.collective}
 
@@ -153,11 +154,6 @@ class CollectiveReplay(ReplayedCase):
     @property
     def together(self) -> Hashable:
         return self.step.text
-
-    def step_path(self) -> Path:
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"collective-{self.collective}"
 
 
 @record

@@ -269,7 +269,7 @@ class HaloCase(ReplayedCase):
 
     def predict(self, model: Pricer) -> Row:
         packing = model.profile.packing
-        return self.priced(model, Program(self.packed(packing), self.mode, self._lacks(packing)))
+        return self.priced(model, Program(self.packed(packing), self.mode, self._lacks(packing)), 1)
 
     def simulated(self, row: Row, profile: Profile | None) -> Row:
         """Copies take no time in a simulation: what the rank that packs most takes is added."""
@@ -283,13 +283,6 @@ class HaloCase(ReplayedCase):
 
     def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
         return [*super().arguments(items, node_of_rank, simulated), "--mode", self.mode]
-
-    def step_path(self) -> Path:
-        from rankwise.cache import cache_folder
-
-        folder = cache_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / "halo"
 
 
 @dataclass(frozen=True)

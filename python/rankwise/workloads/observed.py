@@ -7,13 +7,14 @@ checked.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankwise.cache import cache_folder
 from rankwise.errors import InputError
 from rankwise.records import computed, key, record, told
-from rankwise.workloads.base import Case, Options, Price, Pricer, Program, Row, Site, Times, Workload, option
+from rankwise.workloads.base import Case, Options, Pricer, Program, Row, Site, Times, Workload, option
 
 if TYPE_CHECKING:
     from rankwise.observe.phases import PhasedStep
@@ -28,21 +29,23 @@ class ReplayedCase(Case):
     kernel = "replay"
     step: PhasedStep
 
+    @property
+    def step_name(self) -> str:
+        """How the kernel's copy of the step is called."""
+        return self.workload
+
     def program(self) -> Program:
         raise NotImplementedError
 
     def step_path(self) -> Path:
         """Return beside which file the kernel's copy of the step is written."""
-        raise NotImplementedError
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / self.step_name
 
     def predict(self, model: Pricer) -> Row:
-        return self.priced(model, self.program())
-
-    def priced(self, model: Pricer, program: Program) -> Row:
-        steps = (program.schedules, *getattr(program.schedules, "others", ()))
-        _, price = Price.slowest([model.price(self, replace(program, schedules=step), 1) for step in steps])
-        return Row.of("model", self, price.span, price.messages_per_rank, price.bytes_per_rank, None, price.notes,
-                      figures={"busiest": asdict(price.busiest)})  # fmt: skip
+        program = self.program()
+        return self.priced(model, program, 1, program.schedules.others)
 
     def arguments(self, items: Sequence[Any], node_of_rank: Sequence[int], simulated: bool) -> list[str]:
         largest = int(self.step.bytes.max(initial=0))

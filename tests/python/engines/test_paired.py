@@ -10,7 +10,7 @@ import pytest
 
 from rankwise import _core
 from rankwise.engines.judge import judge as price
-from rankwise.engines.paired import Judged, Launch, Plan, item_of, judge, sum_up, times_of
+from rankwise.engines.paired import Judged, Launch, Plan, judge, sum_up, times_of
 from rankwise.engines.placement import Placement
 from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
@@ -66,7 +66,7 @@ def truth(profile: Profile, cases: list[ExchangeCase]) -> Times:
         return one_s * (1 + 0.4 * (width - 1)) * (1 + 0.8 * (hops - 1)) + (5e-7 if kind == "collective" else 0)
 
     machine = Plan.of(cases, PAIR).machine(profile, ingredient)
-    of_cases = {item_of(case): price(case.program(), case.message_bytes, PAIR, machine).time_s for case in cases}
+    of_cases = {str(case.item): price(case.program(), case.message_bytes, PAIR, machine).time_s for case in cases}
     return lru_cache(maxsize=None)(lambda job: of_cases[job] if job in of_cases else ingredient(job))
 
 
@@ -76,7 +76,7 @@ def launch(
     """One launch of that machine as a kernel records it, ``speed`` times as slow, samples noisy by so much."""
     plan, rng = Plan.of(cases, PAIR), np.random.default_rng(seed)
     records = []
-    for job in [*(item_of(case) for case in cases), *plan.jobs(), *plan.warm_jobs(profile)]:
+    for job in [*(str(case.item) for case in cases), *plan.jobs(), *plan.warm_jobs(profile)]:
         times_s = speed * true_s(job) * (1 + rng.gamma(1.0, noise, (ROUNDS * 10)) if noise else np.ones(ROUNDS * 10))
         records.append({"item": job, "verified": True, "rounds": [10] * ROUNDS, "time_s": (times_s + 2e-8).tolist()})
     return Launch.of(records, timer_cost_s=2e-8)
@@ -95,7 +95,7 @@ def summed(judgements: list[Judged | None], cases: list[ExchangeCase]) -> tuple[
 def test_drift_between_launches_leaves_the_error_as_it_is(profile: Profile, cases: list[ExchangeCase]) -> None:
     cases = cases[::5]
     exact = truth(profile, cases)
-    wrong = {item_of(case) for case in cases if case.algorithm == "shift"}
+    wrong = {str(case.item) for case in cases if case.algorithm == "shift"}
     true_s = lru_cache(maxsize=None)(lambda job: exact(job) * (1.25 if job in wrong else 1.0))
     steady = [judged(profile, cases, true_s, noise=0.02, seed=seed) for seed in range(4)]
     drifting = [judged(profile, cases, true_s, speed=2.0 ** (seed / 3), noise=0.02, seed=10 + seed) for seed in range(4)]
@@ -104,8 +104,8 @@ def test_drift_between_launches_leaves_the_error_as_it_is(profile: Profile, case
     assert abs(np.mean(np.abs(errors)) - np.mean(np.abs(others))) < 0.005
     assert still.drift == pytest.approx(1.0, abs=0.1) and moved.drift == pytest.approx(2.0**0.5, abs=0.15)
     for case, row in zip(cases, other, strict=True):
-        assert row.error == pytest.approx(-0.2 if item_of(case) in wrong else 0.0, abs=0.03)
-        if item_of(case) in wrong:
+        assert row.error == pytest.approx(-0.2 if str(case.item) in wrong else 0.0, abs=0.03)
+        if str(case.item) in wrong:
             assert row.verdict == "wrong"
     assert moved.fresh == pytest.approx(FRESH, abs=0.05)
     spans = times_of(list(drifting))
@@ -126,8 +126,8 @@ def test_a_profile_that_has_the_steps_predicts_by_them(profile: Profile, cases: 
     with_steps = Profile.load(tmp_path / "steps.json")
     here = Placement(lambda ranks: PAIR, lambda nodes: PAIR)
     for case, row in zip(cases, predict_rows(with_steps, cases, here), strict=True):
-        assert row.time_s == pytest.approx(true_s(item_of(case))), case
-    assert predict_rows(profile, cases[:9], here)[0].time_s != pytest.approx(true_s(item_of(cases[0])))
+        assert row.time_s == pytest.approx(true_s(str(case.item))), case
+    assert predict_rows(profile, cases[:9], here)[0].time_s != pytest.approx(true_s(str(cases[0].item)))
 
 
 def _made(floor: float, rows: int = 24, error: float = 0.1) -> Judged:

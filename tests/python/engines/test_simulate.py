@@ -13,7 +13,7 @@ from rankwise import _core
 from rankwise.engines.machines import machine_of_description, machine_of_profile
 from rankwise.engines.placement import Placement, Seats
 from rankwise.engines.platform import Platform, parse_network
-from rankwise.engines.simulate import Run, Simulator
+from rankwise.engines.simulate import Simulator
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch.smpi import SimGrid, cause_of_failure, find_simgrid
 from rankwise.machine.library import load_machine
@@ -59,7 +59,9 @@ def ping_pong(simulator: Simulator, platform: Platform, places: Sequence[tuple[i
     """Return the one-way times between two ranks on (node, socket) each, by the kernel that measures real machines."""
     cells = ",".join(f"send:{size}" for size in sizes)
     at = _core.Placement.at([(node, 2 * node + socket, -1, rank) for rank, (node, socket) in enumerate(places)])
-    (records,) = simulator.records([Run(platform, at, ("pingpong", "--cells", cells, "--least", "3", "--most", "3"))])
+    (records,) = simulator.records(
+        [(platform.simulation(at, ("pingpong", "--cells", cells, "--least", "3", "--most", "3")), 1)]
+    )
     return [min(record["time_s"]) / 2 for record in records if record["record"] == "samples"]
 
 
@@ -239,10 +241,10 @@ def test_a_campaign_goes_on_where_it_was(simulator: Simulator, monkeypatch: pyte
 def test_a_kernel_that_fails_leaves_its_log_and_one_line(simulator: Simulator) -> None:
     places = _core.Placement.blocked(4, 1)
     with pytest.raises(InputError, match="loggp takes 2 ranks, not 4"):
-        simulator.records([Run(platform_of("crossbar:8", 1), places, ("loggp", "--cells", "send-overhead:0"))])
+        simulator.records([(platform_of("crossbar:8", 1).simulation(places, ("loggp", "--cells", "send-overhead:0")), 1)])
     # Hosts that the platform does not have: SimGrid's own complaint.
     with pytest.raises(RankwiseError, match="4 ranks failed") as caught:
-        simulator.records([Run(platform_of("crossbar:2", 1), places, ("hello",))])
+        simulator.records([(platform_of("crossbar:2", 1).simulation(places, ("hello",)), 1)])
     assert "\n" not in str(caught.value)
     (log,) = simulator.folder.glob("*.log")
     assert "n2s0" in log.read_text() and log.name in str(caught.value)
