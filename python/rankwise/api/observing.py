@@ -138,16 +138,60 @@ class Observation(Result):
         yield from _blocks(self.evidence, self.path)
 
     def rank_blocks(self) -> Iterator[Block]:
-        """Yield a table of the ranks in place of the whole, those that compute longest first."""
-        yield from _rank_blocks(self.evidence, self.path)
+        """Yield which rank computes longest, and a table of the ranks in place of the whole, such first."""
+        import numpy as np
+
+        evidence, rows = self.evidence, sorted(self.evidence.by_rank, key=lambda row: -row.compute_s)
+        first, middle_s = rows[0], float(np.median([row.compute_s for row in rows]))
+        answer = f"Rank {first.rank} computes longest: {format_time(first.compute_s)} a {evidence.per}"
+        if first.compute_s <= _LEAST_LONGER * middle_s:
+            answer = f"All ranks compute about as long, {format_time(middle_s)} a {evidence.per}."
+        else:
+            answer += f", {format_number(first.compute_s / middle_s)} times the median rank." if middle_s > 0 else "."
+        of = "the run" if evidence.steps is None else f"a step, the mean of {len(evidence.steps.sample)}"
+        below = [Sentence(
+            f"Of {of}; compute: outside MPI; wait: the part of MPI for a late sender or receiver; messages, sent: to other "
+            "ranks."
+        )]  # fmt: skip
+        below += [] if evidence.balance is None else [Sentence(sentence(evidence.balance.words))]
+        mark = YES if evidence.crowded is None else BUT
+        return self._view(_with_crowded(answer, evidence), Table(_OF_RANKS, rows, leave=("host",)), below, mark)
 
     def collective_blocks(self) -> Iterator[Block]:
-        """Yield a table of the collective calls in place of the whole, those that take longest first."""
-        yield from _collective_blocks(self.evidence, self.path)
+        """Yield what share of a step collectives take, and a table of their calls in place of the whole, the longest first."""
+        rows = self.evidence.collectives or ()
+        answer = "No collective is called in a step."
+        if rows:
+            most = f", most of it {rows[0].call}" if len(rows) > 1 else f", all of it {rows[0].call}"
+            answer = f"{format_share(sum(row.share for row in rows))} of a step in collectives{most}."
+        below = Sentence(
+            "calls, time: of a rank in a step, the mean; wait: share of the time for a rank that comes late; size: of a rank."
+        )
+        return self._view(answer, Table(_OF_COLLECTIVES, rows), [below])
 
     def algorithm_blocks(self) -> Iterator[Block]:
-        """Yield a table of the algorithms of collectives in place of the whole."""
-        yield from _algorithm_blocks(self.evidence, self.path)
+        """Yield by which algorithms the library carries out the collectives of a step, and by which of its rules."""
+        rows = self.evidence.collective_algorithms or ()
+        answer = "No collective whose rule is known is called in a step."
+        if rows:
+            names = list(dict.fromkeys(row.algorithm for row in rows))
+            more = f" and {len(names) - 3} others" if len(names) > 3 else ""
+            answer = f"{rows[0].library} carries out the collectives of a step by {', '.join(names[:3])}{more}."
+        below = Listing([(f"{row.call} {format_size(row.bytes)}", f"{row.algorithm} ({row.why})") for row in rows])
+        following = ("rankwise predict collective --help", "what the best algorithm would take")
+        return self._view(answer, Table(_OF_ALGORITHMS, rows), [below], following=following)
+
+    def _view(
+        self, answer: str, table: Table[Any], below: Sequence[Block], mark: str = YES, following: tuple[str, str] | None = None
+    ) -> Iterator[Block]:
+        """Yield an answer about steps with its table and what is said below it, where it has rows."""
+        evidence = self.evidence
+        known = bool(table.items or evidence.steps)
+        yield Sentence(answer, mark=mark) if known else Sentence("Unknown: no step repeats on all ranks.", mark=UNCLEAR)
+        yield _record_line(evidence.record, self.path)
+        yield from (table, *below) if table.items else ()
+        yield from labelled("note", evidence.notes)
+        yield Next([following or (f"rankwise advise {self.path}", "what to change")])
 
     @property
     def conclusion(self) -> str:
@@ -251,14 +295,13 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
 
     record, share = evidence.record, mpi_share(evidence.record)
     calls = [line for line in call_table(record) if line["seconds"] > 0]
-    crowded = f" {sentence(evidence.crowded)}" if evidence.crowded is not None else ""
     seconds = format_time(record.header.get("seconds", 0.0))
     if share is None:
         answer = f"The run took {seconds}; how much of it is in MPI is unknown."
     else:
         mostly = f", mostly {calls[0]['call']}" if calls else ""
         answer = f"{format_share(share)} of the run of {seconds} in MPI{mostly}."
-    yield Sentence(answer + crowded, mark=BUT if crowded else YES)
+    yield Sentence(_with_crowded(answer, evidence), mark=YES if evidence.crowded is None else BUT)
     yield _record_line(record, file)
     items = [
         *([("Pattern", evidence.pattern.words)] if len(record.peer) else []), *_step(evidence), *_ranks(evidence),
@@ -275,6 +318,10 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     yield Next([(f"rankwise advise {file}", "what to change"), *(picture if len(record.peer) else [])])
 
 
+def _with_crowded(answer: str, evidence: Evidence) -> str:
+    return answer if evidence.crowded is None else f"{answer} {sentence(evidence.crowded)}"
+
+
 def _record_line(record: Record, file: Path) -> Sentence:
     whole = "complete" if record.header.get("complete", True) else "partial"
     ranks, hosts = format_count(record.ranks, "rank"), format_count(len(record.hosts), "host")
@@ -289,31 +336,6 @@ _OF_RANKS: Sequence[Column[RankTime]] = (
 )  # fmt: skip
 
 
-def _rank_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
-    """Yield which rank computes longest, and the table of all."""
-    import numpy as np
-
-    rows = sorted(evidence.by_rank, key=lambda row: -row.compute_s)
-    first, middle_s = rows[0], float(np.median([row.compute_s for row in rows]))
-    answer = f"Rank {first.rank} computes longest: {format_time(first.compute_s)} a {evidence.per}"
-    if first.compute_s <= _LEAST_LONGER * middle_s:
-        answer = f"All ranks compute about as long, {format_time(middle_s)} a {evidence.per}."
-    else:
-        answer += f", {format_number(first.compute_s / middle_s)} times the median rank." if middle_s > 0 else "."
-    crowded = f" {sentence(evidence.crowded)}" if evidence.crowded is not None else ""
-    yield Sentence(answer + crowded, mark=BUT if crowded else YES)
-    yield _record_line(evidence.record, file)
-    yield Table(_OF_RANKS, rows, leave=("host",))
-    of = "the run" if evidence.steps is None else f"a step, the mean of {len(evidence.steps.sample)}"
-    yield Sentence(
-        f"Of {of}; compute: outside MPI; wait: the part of MPI for a late sender or receiver; messages, sent: to other ranks."
-    )
-    if evidence.balance is not None:
-        yield Sentence(sentence(evidence.balance.words))
-    yield from labelled("note", evidence.notes)
-    yield Next([(f"rankwise advise {file}", "what to change")])
-
-
 _OF_COLLECTIVES: Sequence[Column[CollectiveTime]] = (
     Column("call", "call"), Column("ranks", "ranks"), Column("size", "bytes", format_size),
     Column("calls", "calls", format_number), Column("time", "time_s", format_time), Column("share", "share", format_share),
@@ -322,52 +344,11 @@ _OF_COLLECTIVES: Sequence[Column[CollectiveTime]] = (
 )  # fmt: skip
 
 
-def _collective_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
-    """Yield what share of a step collectives take, and the table of all."""
-    rows = evidence.collectives
-    if rows:
-        most = f", most of it {rows[0].call}" if len(rows) > 1 else f", all of it {rows[0].call}"
-        yield Sentence(f"{format_share(sum(row.share for row in rows))} of a step in collectives{most}.", mark=YES)
-    else:
-        none = "No collective is called in a step." if evidence.steps else "Unknown: no step repeats on all ranks."
-        yield Sentence(none, mark=YES if evidence.steps else UNCLEAR)
-    yield _record_line(evidence.record, file)
-    if rows:
-        yield Table(_OF_COLLECTIVES, rows)
-        yield Sentence(
-            "calls, time: of a rank in a step, the mean; wait: share of the time for a rank that comes late; size: of a rank."
-        )
-    yield from labelled("note", evidence.notes)
-    yield Next([(f"rankwise advise {file}", "what to change")])
-
-
 _OF_ALGORITHMS: Sequence[Column[Selected]] = (
     Column("call", "call"), Column("ranks", "ranks"), Column("nodes", "nodes"), Column("size", "bytes", format_size),
     Column("calls", "calls", format_number), Column("library", "library"), Column("algorithm", "algorithm"),
     Column("predicted by", lambda row: row.schedule if row.exact else f"{row.schedule} (of the same kind)"),
 )  # fmt: skip
-
-
-def _algorithm_blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
-    """Yield by which algorithms the library carries out the collectives of a step, and by which of its rules."""
-    rows = evidence.collective_algorithms
-    if rows:
-        names = list(dict.fromkeys(row.algorithm for row in rows))
-        more = f" and {len(names) - 3} others" if len(names) > 3 else ""
-        yield Sentence(f"{rows[0].library} carries out the collectives of a step by {', '.join(names[:3])}{more}.", mark=YES)
-    else:
-        none = (
-            "No collective whose rule is known is called in a step."
-            if evidence.steps
-            else "Unknown: no step repeats on all ranks."
-        )
-        yield Sentence(none, mark=YES if evidence.steps else UNCLEAR)
-    yield _record_line(evidence.record, file)
-    if rows:
-        yield Table(_OF_ALGORITHMS, rows)
-        yield Listing([(f"{row.call} {format_size(row.bytes)}", f"{row.algorithm} ({row.why})") for row in rows])
-    yield from labelled("note", evidence.notes)
-    yield Next([("rankwise predict collective --help", "what the best algorithm would take")])
 
 
 def _ranks(evidence: Evidence) -> Iterator[tuple[str, str]]:
