@@ -59,33 +59,53 @@ static uint16_t number_of_module(const struct module* module) {
   return (uint16_t)++me->modules;
 }
 
-static int is_binding(const char* path) {
+// Whether code is an MPI's binding for Fortran or Python.
+static enum { OF_PROGRAM, OF_FORTRAN, OF_PYTHON } language_of(const char* path) {
   const char* name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-  return strncmp(name, "libmpi", 6) == 0;
+  if (strstr(path, "/mpi4py/MPI.")) return OF_PYTHON;
+  return strncmp(name, "libmpi", 6) == 0 ? OF_FORTRAN : OF_PROGRAM;
 }
 
-struct call_site* site_behind(struct call_site* binding, int call) {
-  uint64_t caller = fortran_caller;
-  if (!caller) return binding;
-  fortran_caller = 0;
-  return site_find(caller, call);
-}
-
-struct call_site* site_find(uint64_t address, int call) {
+// The line of an address and a call, a new one with nothing else; null where there is none left.
+static struct call_site* line_of(uint64_t address, int call) {
   uint64_t place = site_hash(address, call);
   while (sites[place].address) {
     if (sites[place].address == address && sites[place].call == call) return &sites[place];
     place = (place + 1) % MAX_SITES;
   }
-  if (me->sites >= MAX_SITES * 3 / 4) return &me->call[call];
-  struct search search = {.address = address - 1};
-  uint16_t module = dl_iterate_phdr(search_object, &search) ? number_of_module(&search.module) : 0;
-  sites[place] = (struct call_site){.address = address,
-                                    .offset = address - search.base,
-                                    .call = (uint16_t)call,
-                                    .module = module,
-                                    .number = (uint16_t)(MAX_CALLS + place),
-                                    .is_binding = (uint16_t)is_binding(search.module.path)};
+  if (me->sites >= MAX_SITES * 3 / 4) return NULL;
+  sites[place] = (struct call_site){.address = address, .call = (uint16_t)call};
   me->sites++;
   return &sites[place];
+}
+
+static struct call_site* filled(struct call_site* site, uint64_t offset, const struct module* module) {
+  site->offset = offset;
+  site->module = *module->path ? number_of_module(module) : 0;
+  site->is_binding = (uint16_t)(site->module ? language_of(module->path) : OF_PROGRAM);
+  site->number = (uint16_t)(MAX_CALLS + (site - sites));  // the last: until then the line is new
+  return site;
+}
+
+struct call_site* site_behind(struct call_site* binding, int call) {
+  uint64_t caller = fortran_caller;
+  fortran_caller = 0;
+  if (caller) return site_find(caller, call);
+  struct python_caller from;
+  if (binding->is_binding != OF_PYTHON || !python_caller(modules[binding->module - 1].path, &from)) return binding;
+  struct call_site* site = line_of((uint64_t)(uintptr_t)from.instruction, call);
+  if (!site) return &me->call[call];
+  if (site->number) return site;
+  struct module module = {0};
+  uint64_t line = python_site(&from, &module);
+  return filled(site, line, &module);
+}
+
+struct call_site* site_find(uint64_t address, int call) {
+  struct call_site* site = line_of(address, call);
+  if (!site) return &me->call[call];
+  if (site->number) return site;
+  struct search search = {.address = address - 1};
+  dl_iterate_phdr(search_object, &search);
+  return filled(site, address - search.base, &search.module);
 }

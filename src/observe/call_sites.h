@@ -15,6 +15,17 @@ struct call_site* site_find(uint64_t address, int call);
 // The program's line behind a binding's, where the program's call is known.
 struct call_site* site_behind(struct call_site* binding, int call);
 
+// The innermost frame of Python that is not of the package whose library has this path (python.c); 0: none is known.
+struct python_caller {
+  const void* code;
+  const char *instruction, *file;
+};
+
+int python_caller(const char* library, struct python_caller* caller);
+
+// Its line; the module is then its file and function, a line each.
+uint64_t python_site(const struct python_caller* caller, struct module* module);
+
 // Where Fortran called last (fortran.c); 0: it has been used.
 extern __thread uint64_t fortran_caller __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

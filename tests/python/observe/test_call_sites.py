@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from rankwise.observe.start import observe
 
 def expected_sites(source: str, ranks: int) -> dict[tuple[str, str, int], int]:
     """Return how many calls the marks of the source promise, by call, function and line."""
-    marks = re.compile(r"(MPI_\w+)\(.*(?:/\*|!) from (\w+) (\d+)")
+    marks = re.compile(r"(MPI_\w+)(?:\(.*(?:/\*|!))? from ([\w.<>]+) (\d+)")
     text = Path(__file__).with_name(source).read_text()
     found = ((number, marks.search(line)) for number, line in enumerate(text.splitlines(), 1))
     return {(mark[1], mark[2], number): ranks * int(mark[3]) for number, mark in found if mark}
@@ -83,6 +84,22 @@ def test_calls_have_the_function_and_line_of_the_source(
         assert sum(site["seconds"] for site in here) == pytest.approx(
             record.call_ns[:, column].sum() * 1e-9, rel=1e-6, abs=1e-8
         )
+
+
+@pytest.mark.mpi
+def test_calls_from_python_have_the_innermost_frame_outside_mpi4py(start: Start, tmp_path: Path) -> None:
+    """Also those that mpi4py makes of one, and those of a comprehension, which has a frame of its own before 3.12."""
+    pytest.importorskip("mpi4py")
+    program = Path(__file__).with_name("call_sites.py")
+    record = observed(program, [*start("pip", 2), sys.executable], tmp_path)
+    named(record.header, limit_s=60)
+    sites = {
+        (site["call"], site["function"].removesuffix(".<locals>.<listcomp>"), site["line"]): site["calls"]
+        for site in call_sites(record.header)
+        if site["file"] == str(program)
+    }
+    wanted = expected_sites("call_sites.py", 2)
+    assert len(wanted) == 5 and sites == wanted
 
 
 @pytest.mark.mpi
