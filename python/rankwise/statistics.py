@@ -260,11 +260,9 @@ class Summary(Record):
 
     @classmethod
     def of(cls, times_s: Array) -> Summary:
-        from scipy.special import stdtrit
-
         n = times_s.size
         mean = float(times_s.mean())
-        half = float(stdtrit(n - 1, 0.975) * times_s.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+        half = float(t_quantile(0.975, n - 1) * times_s.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
         return cls(mean, (mean - half, mean + half), float(np.median(times_s)), median_interval_95(times_s), n)
 
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEAST = 0.9
 QUICK_S = 0.3  # tests of so long are tried first
 WORKERS = os.cpu_count() or 1
-PRELOADED = ("numpy", "scipy.optimize", "scipy.stats", "scipy.interpolate", "typer", "rich.console")
+PRELOADED = ("numpy", "highspy", "scipy.stats", "scipy.interpolate", "typer", "rich.console")
 MODULES = {f"rankwise.models.{path.stem}": path for path in sorted(ROOT.glob("python/rankwise/models/[a-z]*.py"))}
 
 

@@ -56,8 +56,7 @@ def least_cut(
     branches (None: as many as the time allows).
     """
     import numpy as np
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_matrix
+    from highspy import HighsModelStatus, HighsVarType, _Highs  # type: ignore[attr-defined]
 
     nodes = len(node_sizes)
     if nodes == 1 or not between:
@@ -65,16 +64,15 @@ def least_cut(
     placed = cells * nodes
     edges = list(between.items())
     count = placed + len(edges) * nodes
-    cost = np.zeros(count)
-    rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
+    starts: list[int] = []
     least: list[float] = []
     most: list[float] = []
 
     def constrain(terms: Sequence[tuple[int, float]], low: float, high: float) -> None:
+        starts.append(len(columns))
         for column, value in terms:
-            rows.append(len(least))
             columns.append(column)
             values.append(value)
         least.append(low)
@@ -84,6 +82,7 @@ def least_cut(
         constrain([(cell_id * nodes + node, 1) for node in range(nodes)], 1, 1)
     for node, size in enumerate(node_sizes):
         constrain([(cell_id * nodes + node, 1) for cell_id in range(cells)], size, size)
+    cost = np.zeros(count)
     for e, ((u, v), weight) in enumerate(edges):
         for node in range(nodes):
             cut = placed + e * nodes + node
@@ -95,18 +94,23 @@ def least_cut(
         # Nodes of equal size are interchangeable: cell i may take one of the nodes 0 to i.
         for cell_id in range(min(nodes, cells)):
             upper[cell_id * nodes + cell_id + 1 : (cell_id + 1) * nodes] = 0
-    integrality = np.zeros(count, dtype=np.int64)
-    integrality[:placed] = 1
-    matrix = coo_matrix((np.array(values), (np.array(rows), np.array(columns))), shape=(len(least), count)).tocsr()
-    result = milp(
-        cost,
-        integrality=integrality,
-        bounds=Bounds(np.zeros(count), upper),
-        constraints=LinearConstraint(matrix, np.array(least), np.array(most)),
-        options={"time_limit": most_seconds, "node_limit": 2**31 - 1 if most_tries is None else most_tries},
-    )
-    bound = getattr(result, "mip_dual_bound", None)
-    return max(0.0, float(bound or 0.0)), float(result.fun) if result.status == 0 else None
+    every = np.arange(count, dtype=np.int32)
+    solver = _Highs()  # Highs prints a line when it is made
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("time_limit", most_seconds)
+    if most_tries is not None:
+        solver.setOptionValue("mip_max_nodes", most_tries)
+    solver.addVars(count, np.zeros(count), upper)
+    solver.changeColsCost(count, every, cost)
+    solver.changeColsIntegrality(placed, every[:placed], np.full(placed, HighsVarType.kInteger))
+    solver.addRows(
+        len(least), np.array(least), np.array(most), len(columns), np.array(starts, np.int32), np.array(columns, np.int32),
+        np.array(values),
+    )  # fmt: skip
+    solver.run()
+    found = solver.getInfo()
+    proved = solver.getModelStatus() == HighsModelStatus.kOptimal
+    return max(0.0, found.mip_dual_bound), found.objective_function_value if proved else None
 
 
 if __name__ == "__main__":  # a problem as JSON: api/proving.py

@@ -188,7 +188,7 @@ def test_what_is_not_needed_is_not_imported(two_level_profile: Path) -> None:
         return set(done.stderr.split())
 
     listing = imported("--help")
-    assert not listing & {"numpy", "scipy", "vl_convert", "jinja2", "pydantic", "rankwise.api.results", "rankwise.workloads"}
+    assert not listing & {"numpy", "highspy", "vl_convert", "jinja2", "pydantic", "rankwise.api.results", "rankwise.workloads"}
     predicted = imported("predict", "exchange", "--profile", str(two_level_profile))
     assert "rankwise.engines.predict" in predicted
     assert not predicted & {f"rankwise.engines.{name}" for name in ("session", "run", "simulate", "fft_lengths", "platform")}

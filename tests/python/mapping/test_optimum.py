@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from rankwise import _core
 from rankwise.mapping import How, map_grid
-from rankwise.mapping.optimum import proven_optimum
+from rankwise.mapping.optimum import least_cut, proven_optimum
 
 Problem = tuple[list[int], list[int], list[tuple[int, ...]], list[int], list[bool]]
 
@@ -85,6 +86,33 @@ def test_bound_optimum_and_every_algorithm_are_in_order(problem: Problem) -> Non
 def test_the_integer_program_finds_the_optimum(problem: Problem) -> None:
     dims, sizes, offsets, weights, periodic = problem
     assert proven_optimum(dims, sizes, offsets, weights, periodic) == least_j_sum(dims, sizes, offsets, weights, periodic)
+
+
+# By scipy.optimize.milp 1.17.1, with as many branches as it wanted.
+_CUTS = (
+    5, 2.5, 1.5, 5.5, 14.75, 17, 2, 40.5, 3, 10, 8, 31.75, 9.5, 7.5,
+    11.75, 5, None, 26.25, 6, 6.5, 13, 2.5, 4.5, 15.5,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [seed for seed, cut in enumerate(_CUTS) if cut is not None])
+def test_the_least_cut_is_what_another_solver_recorded(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
+    draw = random.Random(seed)
+    cells = draw.choice([6, 8, 9, 12])
+    pairs = itertools.combinations(range(cells), 2)
+    between = {pair: draw.choice([1, 2, 3, 0.5, 7.25]) for pair in pairs if draw.random() < 0.45}
+    nodes = draw.choice([2, 3, 4] if cells == 12 else [2, 3] if cells % 3 == 0 else [2])
+    sizes = [cells - 2, 2] if seed % 3 == 0 else [cells // nodes] * nodes
+    for tries in (None, 20):
+        assert least_cut(cells, between, sizes, most_tries=tries) == pytest.approx((_CUTS[seed],) * 2, rel=1e-4)
+    assert not any(capfd.readouterr())  # the solver says nothing
+
+
+def test_a_bound_holds_before_the_least_cut_is_found() -> None:
+    between = {pair: 1.0 + (pair[0] * pair[1]) % 3 for pair in itertools.combinations(range(12), 2)}
+    whole, optimum = least_cut(12, between, [4, 4, 4])
+    bound, found = least_cut(12, between, [4, 4, 4], most_tries=1)
+    assert 0 < bound <= whole == pytest.approx(optimum) and found is None
 
 
 def test_the_graph_partitioner_gives_exact_sizes() -> None:
