@@ -61,7 +61,8 @@ with open("pyproject.toml", "rb") as file:
     asked = tomllib.load(file)
 project = asked["project"]
 print(f"# Python {sys.version_info[:2]}, {sysconfig.get_platform()}")
-print("ninja", *asked["build-system"]["requires"], *project["dependencies"], *project["optional-dependencies"]["mpich"], sep="\n")
+built_with = (one for one in asked["build-system"]["requires"] if not one.startswith("vl-convert"))  # of one script alone
+print("ninja", *built_with, *project["dependencies"], *project["optional-dependencies"]["mpich"], sep="\n")
 PYTHON
 echo "rankwise: environment: $((SECONDS - began_s)) s"
 
@@ -76,6 +77,13 @@ fi
 echo "rankwise: download: $((SECONDS - began_s)) s"
 
 began_s=$SECONDS
+charts=python/rankwise/report/templates/vega.js
+if [ ! -e $charts ]; then
+  { "${pip[@]}" download --no-deps -d $wheels vl-convert-python && "${pip[@]}" install --no-index --no-deps --find-links $wheels \
+      --target "$TMPDIR/charts" vl-convert-python && PYTHONPATH=$TMPDIR/charts "$venv/bin/python" -B \
+      python/rankwise/report/vega_bundle.py "$TMPDIR/vega.js" && mv "$TMPDIR/vega.js" $charts; } >> $log 2>&1 ||
+    echo "rankwise: pages will have no charts, as vl-convert-python cannot be had ($(tail -1 $log))"
+fi
 follow unpack "${pip[@]}" install --no-compile --no-index --find-links $wheels -r build/requirements.txt ||
   fail "what was downloaded cannot be installed ($(grep ERROR $log | tail -1)): rm -r $wheels, and again"
 echo "rankwise: unpack: $((SECONDS - began_s)) s"

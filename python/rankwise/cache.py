@@ -1,5 +1,5 @@
 """What is kept between commands in the user's cache: builds for other MPIs, what
-was learnt about transforms, the charts' script."""
+was learnt about transforms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS = {
     "mpi-": "build",
     "collective-": "steps of collectives",
     "fft-": "transforms",
-    "vega-": "charts",
+    "vega-": "charts of an older version",
     "halo.": "tried steps",
     "kernels-": "build of an older version",
 }

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from rankwise.blocks import Block, Lines, Listing, Next, Picture, Sentence, Table
+from rankwise.errors import UnusableEnvironmentError
 
 _MOST_ROWS = 40  # of a table in a notebook
 
@@ -28,10 +29,17 @@ def html(blocks: Iterable[Block]) -> str:
         elif isinstance(block, Next):
             parts.append("".join(f"<p><code>{escape(command)}</code> {escape(what)}</p>" for command, what in block.commands))
         elif isinstance(block, Picture):
-            parts.append(f"<figure>{block.draw().file()}<figcaption>{escape(block.caption)}</figcaption></figure>")
+            parts.append(f"<figure>{_drawn(block)}<figcaption>{escape(block.caption)}</figcaption></figure>")
         else:
             parts.append(_table(block))
     return "".join(parts)
+
+
+def _drawn(picture: Picture) -> str:
+    try:
+        return picture.draw().file()
+    except UnusableEnvironmentError as error:
+        return f"<p>{escape(str(error))}</p>"
 
 
 def _table(table: Table[Any]) -> str:

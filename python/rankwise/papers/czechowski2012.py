@@ -320,12 +320,12 @@ def printed_picture() -> Chart:
         stop = stop_of(stops, f"{name}: {said}")
         data += [{"what": name, "reading": reading, "ratio": ratio, **stop} for reading, ratio in ratios.items()]
     x = field_of("ratio", **log_axis([row["ratio"] for row in data], NUMBER, "ours / printed"))
-    y = by_name("what", list(found), labelLimit=330)
+    y = by_name("what", list(found))
     marks = {"x": x, "y": y, "color": kinds("reading", READINGS), "shape": shapes("reading", READINGS)}
     layers = [level("x", x, 1, color=INK), layer("point", {**marks, "size": emphasised(120, 60)}, data, filled=True, opacity=1)]
-    panel: Spec = {"height": {"step": 21}, "data": rows(data), "layer": layers}
+    panel: Spec = {"height": 21 * len(found), "data": rows(data), "layer": layers}
     words = f"{len(found)} printed figures; on the line ours is the printed one."
-    return Chart("printed", "Our figures over those printed", words, [panel], stops, least_px=330, label_px=330)
+    return Chart("printed", "Our figures over those printed", words, [panel], stops, least_px=330, label_px=180)
 
 
 def figure5_picture() -> Chart:

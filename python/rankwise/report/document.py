@@ -125,9 +125,9 @@ class Document:
             from rankwise.report import vega
 
             script = vega.script()
-            if forbidden := vega.forbidden():
-                left_out = f"{forbidden}: raise it, and write the page again"
-                tell(f"the page has no pictures{' without scripts' * bool(script)}, as {left_out}")
+            left_out = vega.unable()
+            if left_out and not script:
+                tell(f"the page has no pictures, as {left_out}")
         scripts = [text for text in (script, templates.get_template("page.js").render()) if text]
         return templates.get_template("page.html.j2").render(
             page=self, charts=charts, themed=themed, scripts=scripts, policy=_policy(scripts),

@@ -9,10 +9,11 @@ from typing import Any
 
 from rankwise.blocks import Picture, Table, csv_text
 from rankwise.files import write_whole
+from rankwise.progress import tell
 from rankwise.records import Record
 from rankwise.report.document import Document, Next
 from rankwise.report.document import Section as Section
-from rankwise.report.vega import forbidden
+from rankwise.report.vega import unable
 
 _MOST_WHY = 2  # sentences below the headline
 
@@ -45,7 +46,9 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> list[Path]:
     for table in reproduction.tables():
         written.append(folder / f"{reproduction.paper}-{table.name}.csv")
         write_whole(written[-1], csv_text(table))
-    for picture in reproduction.pictures() if not forbidden() else ():
+    if unable() and reproduction.pictures():
+        tell(f"no pictures as files (.svg), as {unable()}")
+    for picture in reproduction.pictures() if not unable() else ():
         written.append(folder / f"{reproduction.paper}-{picture.name}.svg")
         write_whole(written[-1], picture.draw().file())
     return written

@@ -1,24 +1,23 @@
-"""The charting library: Vega-Lite specs as static SVG, and the script that makes them live in a page (vl-convert, BSD-3)."""
+"""The charting library: the script that draws Vega-Lite specs in pages, and static SVG by vl-convert, an extra."""
 
 from __future__ import annotations
 
 import html
-import os
 import re
 import resource
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from rankwise.cache import cache_folder
 from rankwise.errors import UnusableEnvironmentError
+from rankwise.report.vega_bundle import bundle
 
+SCRIPT = Path(__file__).parent / "templates" / "vega.js"  # of the build
 _MARGIN_PX = 12
-_END = "\n//whole"
 
 
 # Draws within addresses of which so many bytes are taken. The engine ends the process where it may not reserve what it wants.
@@ -32,8 +31,10 @@ vl_convert.vegalite_to_svg({"data": {"values": [{}]}, "mark": "point"})
 
 
 @cache
-def forbidden() -> str:
-    """Return which limit of this process forbids drawing; nothing where none does."""
+def unable() -> str:
+    """Return why no static picture can be drawn here, and what to do; nothing where it can."""
+    if find_spec("vl_convert") is None:
+        return "vl-convert is not installed: pip install 'rankwise[pictures]'"
     limits = {"-v": resource.RLIMIT_AS, "-d": resource.RLIMIT_DATA}
     set_here = {name: soft for name, of in limits.items() if (soft := resource.getrlimit(of)[0]) != resource.RLIM_INFINITY}
     if not set_here:
@@ -42,7 +43,8 @@ def forbidden() -> str:
         taken = int(statm.read().split()[0]) * resource.getpagesize()
     if subprocess.run([sys.executable, "-c", _ATTEMPT, str(taken)], capture_output=True, check=False).returncode == 0:
         return ""
-    return " and ".join(f"'ulimit {name}' of {soft >> 20} MiB" for name, soft in set_here.items()) + " forbids drawing"
+    limit = " and ".join(f"'ulimit {name}' of {soft >> 20} MiB" for name, soft in set_here.items())
+    return f"{limit} forbids drawing: raise it"
 
 
 def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> str:
@@ -50,8 +52,8 @@ def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> 
 
     Raises UnusableEnvironmentError.
     """
-    if forbidden():
-        raise UnusableEnvironmentError(f"a picture cannot be drawn, as {forbidden()}: raise it, or leave the picture out")
+    if unable():
+        raise UnusableEnvironmentError(f"a picture cannot be drawn, as {unable()}, or write a page (.html)")
     import vl_convert
 
     text = vl_convert.vegalite_to_svg(dict(spec), allowed_base_urls=[])
@@ -78,26 +80,8 @@ def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> 
 
 @cache
 def script() -> str:
-    """Return the library as one script, which puts ``vegaEmbed`` into the window; kept, for making it takes seconds.
-
-    Nothing is returned where it was not kept and cannot be made here.
-    """
-    from importlib.metadata import version
-
-    import vl_convert
-
-    kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
-    with suppress(OSError, UnicodeDecodeError):
-        about, text = kept.stat(), kept.read_text(encoding="utf-8")
-        # Nobody else may have written what pages run.
-        if about.st_uid == os.geteuid() and not about.st_mode & 0o022 and text.endswith(_END):
-            return text
-    if forbidden():
-        return ""
-    text = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script") + _END
-    with suppress(OSError):  # where it cannot be kept it is made again
-        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=kept.parent, encoding="utf-8", delete=False) as stream:
-            stream.write(text)
-        os.replace(stream.name, kept)
-    return text
+    """Return the library as one script, which puts ``vegaEmbed`` into the window: the build's, or made here, where that is not
+    there (a tree that was not built); nothing where it cannot be."""
+    if SCRIPT.is_file():
+        return SCRIPT.read_text(encoding="utf-8")
+    return "" if unable() else bundle()

@@ -20,7 +20,7 @@ def test_the_cache_is_listed_and_cleared(rankwise: Callable[..., Any], tmp_path:
     (folder / "notes.txt").write_text("mine")
     entries = rankwise("cache", "--json").json["entries"]
     assert [(one["kind"], one["about"], one["size_bytes"]) for one in entries] == [
-        ("build", "/usr/bin/mpicxx", 5016), ("charts", "vega-1.js", 300),
+        ("build", "/usr/bin/mpicxx", 5016), ("charts of an older version", "vega-1.js", 300),
     ]  # fmt: skip
     assert rankwise("cache", "--clear").out.startswith("2 entries of 5.32 kB removed from ")
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]

@@ -229,6 +229,11 @@
     }
   }, { rootMargin: "600px" });
   for (const box of all(".chart")) sight.observe(box);
+  // What has no picture beside it is drawn for print, too, wherever it stands.
+  addEventListener("load", () => all(".chart.only").forEach((box) => setTimeout(() => {
+    sight.unobserve(box);
+    if (!box.querySelector(".live")) bring(box);
+  })));
 
   // Print unfolds, and folds again what was folded.
   let folded = [];
