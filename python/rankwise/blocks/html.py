@@ -37,7 +37,7 @@ def html(blocks: Iterable[Block]) -> str:
 
 def _drawn(picture: Picture) -> str:
     try:
-        return picture.draw().file()
+        return str(picture.draw().file())
     except UnusableEnvironmentError as error:
         return f"<p>{escape(str(error))}</p>"
 
