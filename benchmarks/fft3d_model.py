@@ -33,7 +33,7 @@ def ask(folder: Path, *arguments: str) -> dict:
     """Return what a command of rankwise says in JSON."""
     command = [sys.executable, "-m", "rankwise", *arguments, "--json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode not in (0, 1) or not done.stdout:
+    if done.returncode not in (0, 1, 6) or not done.stdout:
         sys.exit(f"{' '.join(command)} failed: {done.stderr[-500:]}")
     return json.loads(done.stdout)
 

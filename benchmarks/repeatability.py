@@ -43,7 +43,7 @@ def session(folder: Path, number: int, options: argparse.Namespace) -> Session:
     output = subprocess.run(
         [program, "measure", "pingpong", "-o", str(folder / f"{number}.json"), "--seconds", str(options.seconds), "--links",
          options.link, "--statistic", options.statistic, "--json"],
-        check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ).stdout  # fmt: skip
     profile = json.loads(output)
     link = profile["links"][options.link]

@@ -9,7 +9,7 @@ from typing import Any
 from docutils import nodes
 
 GLOSSARY = "glossary"
-_EVERYDAY = {"card", "direct", "gap", "judge", "launch", "shift", "step", "trust"}  # words that most often mean something else
+_EVERYDAY = {"card", "direct", "gap", "launch", "shift", "step"}  # words that most often mean something else
 _NOT_IN = (nodes.reference, nodes.literal, nodes.title, nodes.literal_block, nodes.term, nodes.raw)
 
 

@@ -30,7 +30,7 @@ NOT_RUN = {
     "docs/tutorial.md": 1,
 }  # fmt: skip
 # What may be found as well as not: exit codes of verbs that judge.
-JUDGES = re.compile(r"(profile|observe) compare|doctor --nodes|preload --check|rankwise (validate|choose)")
+JUDGES = re.compile(r"(profile|observe) compare|doctor --nodes|preload --check|rankwise (measure|validate|choose)")
 # In the last lines of stdout of each of the README's walks (its blocks "bash").
 WALKS = (
     ("Fit to measure|Too busy", "latency", "machine.html"),

@@ -52,7 +52,7 @@ def test_a_terminal_keeps_the_answer_notes_and_the_next_command(
     assert len(lines) == terminal.MOST_LINES - 1 and len(shown[False].splitlines()) == 42
 
 
-def test_long_options_of_the_next_commands_are_printed_once(
+def test_next_commands_are_whole_and_go_on_in_further_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -61,5 +61,6 @@ def test_long_options_of_the_next_commands_are_printed_once(
     assert capsys.readouterr().out.splitlines() == [
         "Next  rankwise validate halo --grid 4x4x2 --box 64x64x32 --width 2 \\",
         "          --fields 3x8 --profile measured/of/a/node.json",
-        "      rankwise choose halo  (its options are above)",
+        "      rankwise choose halo --grid 4x4x2 --box 64x64x32 --width 2 \\",
+        "          --fields 3x8 --profile measured/of/a/node.json",
     ]

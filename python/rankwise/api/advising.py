@@ -254,6 +254,8 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
 
     Raises InputError, RankwiseError and its kinds.
     """
+    from socket import gethostname
+
     from rankwise.engines.model import Model
     from rankwise.engines.step import traffic_pricer
     from rankwise.launch.command import read_command, why_missing
@@ -271,9 +273,9 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
         raise InputError(
             f"{observed} has {traffic.ranks} ranks and the command starts {program.ranks}: observe it with as many"
         )
-    if missing := why_missing(program.program[0]):
-        raise InputError(f"{program.program[0]}: {missing}, so nothing was run: correct its path, or start 'try' where it is")
     sizes, names = nodes_asked(traffic, None, None, None, asked.hosts)
+    if gethostname() in names and (missing := why_missing(program.program[0])):  # else it may be on those nodes alone
+        raise InputError(f"{program.program[0]}: {missing}, so nothing was run: correct its path")
     if asked.settings is not None:
         if traffic.node_of_rank is None:
             raise InputError(f"{observed} does not say where its ranks ran: observe the program again")

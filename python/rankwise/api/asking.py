@@ -256,19 +256,20 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
 
         return predicted(Model(machine, ranks.link_model, ranks.loaded), row.case, placement.of(row.case))
 
-    return Times(workload, rows, machine, trace=trace, following=tuple(_after_predict(workload, pattern, machine)))
+    return Times(workload, rows, machine, trace=trace, following=tuple(_after_predict(workload, pattern, machine, ranks)))
 
 
-def _after_predict(workload: Workload, pattern: Options, machine: Profile) -> Iterator[tuple[str, str]]:
+def _after_predict(workload: Workload, pattern: Options, machine: Profile, ranks: Ranks) -> Iterator[tuple[str, str]]:
     """Yield what follows a prediction: the same run, and the other algorithms."""
     asked = " ".join(part for part in (workload.id, pattern.words(), _profile_option(machine)) if part)
     yield f"rankwise validate {asked}", "run it, compare"
     if isinstance(pattern, ExchangeOptions):
         if pattern.size.isalnum() and pattern.cutoff.isdecimal():  # one question
             words = pattern.words("algorithm", "mode", "replication", "team_boxes")
-            yield " ".join(part for part in ("rankwise choose", words, _profile_option(machine)) if part), "other algorithms"
+            choose = ("rankwise choose", words, _profile_option(machine), ranks.words())
+            yield " ".join(part for part in choose if part), "other algorithms"
     elif workload.chooses:
-        yield f"rankwise choose {asked}", "other algorithms"
+        yield f"rankwise choose {asked} {ranks.words()}".rstrip(), "other algorithms"
 
 
 def _profile_option(machine: Profile) -> str:

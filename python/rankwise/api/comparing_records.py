@@ -52,9 +52,13 @@ class ComparedRuns(Result):
         ):
             return f"Unclear: {self.why}."
         ends = f"{format_number(self.of.ratio_lo)}–{format_number(self.of.ratio_hi)}"
-        times = f"a step {format_time(step_b_s)}, {format_number(self.of.ratio)} times A's {format_time(step_a_s)} ({ends})"
+        of_a = f"{format_number(self.of.ratio)} times ({ends}) the {format_time(step_a_s)} of A"
+        times = f"a step takes {format_time(step_b_s)}, {of_a}"
         unclear = f" {self.why[:1].upper()}{self.why[1:]}." if self.why else ""
-        return f"B is {self.verdict}: {times}.{unclear}" if self.verdict != "unclear" else f"Unclear: {times}.{unclear}"
+        if step_a_s == step_b_s:
+            times = f"a step takes {format_time(step_b_s)} in both"
+        said = {"unclear": "Unclear", "same": "B is as fast as A"}.get(self.verdict, f"B is {self.verdict}")
+        return f"{said}: {times}.{unclear}"
 
     def blocks(self) -> Iterator[Block]:
         yield Sentence(self.conclusion, mark=_MARKS.get(self.verdict, YES))

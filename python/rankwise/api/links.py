@@ -36,7 +36,7 @@ _CALLED = {
     "receive_overhead_s": "a receive keeps its processor for (o_r)",
     "latency_s": "the rest of an empty message (l)",
     "gap_s": "a small message every (g)",
-    "overlap": "both directions overlap (1 fully, 0 one after the other)",
+    "overlap": "overlap of both directions (1: full duplex, 0: half duplex)",
     "send_returns_up_to_bytes": "MPI_Send does not wait for the receiver up to",
     "head_to_head_up_to_bytes": "sends to each other do not deadlock up to",
 }

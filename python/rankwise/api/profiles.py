@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from rankwise.api.questions import LinkClass, Statistic, writable
-from rankwise.api.results import Plot, Result
-from rankwise.blocks import BUT, YES, Block, Next, Sentence, labelled
+from rankwise.api.results import Plot, Result, sentence
+from rankwise.blocks import NO, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.profile import LINK_CLASSES, Packing, Profile, figures_of, open_profile
@@ -192,11 +192,16 @@ class Added(Result):
 class Measured(Machine):
     """A profile that was measured now."""
 
+    _decides = True
+
     def blocks(self, models: bool = False) -> Iterator[Block]:
         from rankwise.api.links import link_blocks, links_table
         from rankwise.measure.session import samples_path_of
 
-        yield Sentence(self.conclusion, mark=BUT if self.quality.level == "poor" else YES)
+        if self.is_too_poor:
+            yield Sentence(sentence(f"Not usable: the times in {self.path} are too uncertain to predict from"), mark=NO)
+        else:
+            yield Sentence(self.conclusion, mark=YES)
         yield links_table(self.profile)
         yield from link_blocks(self.profile)
         yield Sentence(f"profile: {self.path}; samples: {samples_path_of(self.path)}")
@@ -211,13 +216,10 @@ class Imported(Machine):
 
     warnings: Sequence[str] = ()
 
-    def rendered(self, blocks: Iterable[Block] | None = None) -> Iterable[Block]:
-        return self.blocks() if blocks is None else blocks
-
     def blocks(self, models: bool = False) -> Iterator[Block]:
-        yield Sentence(str(self.path))  # alone, for scripts
+        yield Sentence(f"Written to {self.path}: {self.conclusion.partition(': ')[2]}", mark=YES)
         yield from labelled("warning", self.warnings)
-        yield Sentence(f"rankwise profile show {self.path}", "next")
+        yield Next([(f"rankwise profile show {self.path}", ""), (f"rankwise report --profile {self.path}", "a page")])
 
 
 @dataclass(frozen=True)

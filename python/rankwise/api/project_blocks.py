@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import Result
 from rankwise.api.rows import line, notes_of, row_table
-from rankwise.blocks import Block, Column, Sentence, Table, labelled
+from rankwise.blocks import YES, Block, Column, Listing, Sentence, Table, labelled
 from rankwise.engines.project import FftAnswer, Matched, Varied, sensitivity_labels
 from rankwise.machine.description import QUANTITIES, format_quantity
 from rankwise.models import fft3d
@@ -44,21 +44,13 @@ def fft_blocks(answer: FftAnswer) -> Iterator[Block]:
     exchanges = "pencils, two exchanges" if question.exchanges == 2 else "slabs, one exchange"
     total, nodes = _time_range(answer.total_s), number(parameters["nodes"])
     yield Sentence(
-        f"{answer.machine.name}: {number(parameters['n'])}³ points ({word}) on {nodes} node{'s' * (nodes != '1')}, "
-        f"{exchanges}: "
-        f"{format_time(answer.total_s.value)}{f' ({total})' if total else ''}"
+        f"{answer.machine.name}: a 3-D FFT of {number(parameters['n'])}³ points on {nodes} node{'s' * (nodes != '1')} takes "
+        f"{format_time(answer.total_s.value)}{f' ({total})' if total else ''}.",
+        mark=YES,
     )
     performance, share_of_peak = results["performance_flop_per_s"], results["fraction_of_peak"]
-    yield Sentence(
-        f"performance {format_quantity(performance.value, 'flop/s')}"
-        + (
-            f" ({format_ends((performance.low, performance.high), lambda end: format_quantity(end, 'flop/s'))})"
-            if performance.wide
-            else ""
-        )
-        + f", {_percent(share_of_peak)} of a peak of {format_quantity(results['peak_flop_per_s'].value, 'flop/s')}"
-    )
-    yield Sentence(f"bounded by {answer.bounded_by}: {answer.reason}")
+    ends = (performance.low, performance.high)
+    rate = f" ({format_ends(ends, lambda end: format_quantity(end, 'flop/s'))})" if performance.wide else ""
     helps = [
         f"{name} {low} to {high}: {format_time(item.time_at_low_s)} to {format_time(item.time_at_high_s)}"
         for item, (name, low, high) in zip(
@@ -66,7 +58,6 @@ def fft_blocks(answer: FftAnswer) -> Iterator[Block]:
         )
         if item.parameter not in ("n", "nodes")
     ]
-    yield Sentence(f"what matters most: {'; '.join(helps[:3]) or 'nothing but n and nodes'}")
     hidden = min(("flops_s", "memory_s"), key=lambda name: results[name].value)
     network = re.search(r"Eq\. [345]", answer.network)
 
@@ -93,7 +84,15 @@ def fft_blocks(answer: FftAnswer) -> Iterator[Block]:
         Column("of the total", lambda of: share(of[0], of[2])),
     )
     yield Table(columns, [(name, equation, value) for name, equation, value in phases if value is not None])
-    yield Sentence(f"memory term: {answer.memory.label()}{_implied(answer)}; network: {answer.network}")
+    peak = format_quantity(results["peak_flop_per_s"].value, "flop/s")
+    yield Listing([
+        ("Why", f"Bounded by {answer.bounded_by}: {answer.reason}."),
+        ("Rate", f"{format_quantity(performance.value, 'flop/s')}{rate}, {_percent(share_of_peak)} of a peak of {peak}"),
+        ("Changes", "; ".join(helps[:3]) or "nothing but n and nodes matters"),
+        ("Data", f"{word}; {exchanges}"),
+        ("Memory", f"{answer.memory.label()}{_implied(answer)}"),
+        ("Network", answer.network),
+    ])  # fmt: skip
 
 
 def _implied(answer: FftAnswer) -> str:

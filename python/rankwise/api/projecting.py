@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from rankwise.api.results import Plot, Result
-from rankwise.blocks import Block, Sentence, Table, labelled
+from rankwise.blocks import YES, Block, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.models.halo import HaloCode
 from rankwise.models.uncertain import Range
@@ -225,6 +225,7 @@ class ProjectedFft(Result):
             if rows:
                 yield Table(columns, rows)
         yield from labelled("note", [*self.answer.notes, *(note for row in self.matched or () for note in row.notes)])
+        yield _after_projection(self.answer.machine.name)
 
     @property
     def title(self) -> str:
@@ -236,6 +237,10 @@ class ProjectedFft(Result):
             found = [(row.parameter, row.value, {name[:-2]: row.results[name].value for name in _TIMES}) for row in self.varied]
             return _varied_plot(found, self.title)
         return _tornado(self.answer.sensitivities, self.answer.parameters, self.answer.total_s.value, self.title)
+
+
+def _after_projection(machine: str) -> Next:
+    return Next([(f"rankwise machines show {machine}", "values and sources"), ("rankwise machines list", "for --against")])
 
 
 class ProjectedRow(Record):
@@ -275,11 +280,12 @@ class Projected(Result):
     def blocks(self) -> Iterator[Block]:
         from rankwise.api.project_blocks import exchange_blocks, step_blocks
 
-        yield Sentence(self.conclusion)
+        yield Sentence(self.conclusion, mark=YES)
         if self.workload == "exchange":
             yield from exchange_blocks(self.rows)
         else:
             yield from step_blocks([(varied, row) for _, varied, row in self.rows])
+        yield _after_projection(self.rows[0][0])
 
     def plot(self) -> Plot:
         return self.draw()

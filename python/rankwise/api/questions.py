@@ -37,6 +37,13 @@ def writable(value: Path | None) -> Path | None:
     return value
 
 
+def drawable(value: Path | None) -> Path | None:
+    """Check a file for a picture when the question is read. Raises InputError for another ending than .svg and .html."""
+    if value is not None and value.suffix not in (".svg", ".html"):
+        raise InputError(f"--plot {value} is no picture that can be drawn: give it the ending .svg or .html")
+    return writable(value)
+
+
 @dataclass(frozen=True)
 class Ranks(Options):
     """Where the ranks of a prediction sit, and what of the profile predicts their times."""

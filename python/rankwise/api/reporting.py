@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankwise.api.comparing import BeforeAfter, before_after
 from rankwise.api.questions import default_ranks, writable
 from rankwise.api.results import Result
-from rankwise.blocks import NO, YES, Block, Listing, Next, Sentence
+from rankwise.blocks import BUT, NO, YES, Block, Listing, Next, Sentence
 from rankwise.errors import InputError
 from rankwise.files import require_folder, write_json, write_whole
 from rankwise.progress import tell
@@ -71,13 +71,19 @@ class Report(Result):
         return [{"link": name, **figures} for name, figures in self.to_dict()["links"].items()]
 
     @property
+    def quality(self) -> Trust | None:
+        return None if self.inputs.profile is None else self.inputs.profile.trust
+
+    @property
     def conclusion(self) -> str:
         from rankwise.report.page import conclusion_of
 
         return conclusion_of(self.inputs).headline
 
     def blocks(self) -> Iterator[Block]:
-        yield Sentence(str(self.path))
+        poor = self.quality is not None and self.quality.level == "poor"
+        yield Sentence(self.conclusion, mark=BUT if poor else YES)
+        yield Listing([("Page", str(self.path))])
 
 
 @record
@@ -87,7 +93,8 @@ class History(BeforeAfter):
     path: Path = key("path of the page", name="report")
 
     def blocks(self) -> Iterator[Block]:
-        yield Sentence(str(self.path))
+        yield Sentence(self.conclusion)
+        yield Listing([("Page", str(self.path))])
 
 
 def report(asked: Sources = Sources()) -> Report | History:

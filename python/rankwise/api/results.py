@@ -71,7 +71,11 @@ class Result(Record, ABC):
     def rendered(self, blocks: Iterable[Block] | None = None) -> Iterable[Block]:
         """Return what renderers show, its second line being the quality (``blocks``: others than those of a notebook)."""
         blocks, quality = self.blocks() if blocks is None else blocks, self.quality
-        return blocks if quality is None else with_quality(blocks, quality.line(), quality.level == "poor")
+        if quality is None:
+            return blocks
+        file = quality.file or str(getattr(self, "path", ""))
+        again = f"rankwise measure -o {file}" if file.endswith(".json") else "rankwise measure"
+        return with_quality(blocks, quality.line(), again if quality.level == "poor" else "")
 
     @property
     def conclusion(self) -> str:

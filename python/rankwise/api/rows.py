@@ -155,24 +155,29 @@ def _model_columns(paired: Paired | None) -> dict[str, str]:
 
 def choice_blocks(choice: Choice) -> Iterator[Block]:
     """Yield which exchange is fastest, why, and where another one takes over."""
-    # What anybody can use comes first, unless it was asked which of some others.
+    # What anybody can use comes first, unless it was asked which of some others, or nothing is advised.
     best, usable = choice.best, choice.auto
-    if usable is None or choice.question.algorithms:
+    if usable is None or choice.question.algorithms or choice.doubt:
         usable = best
     if choice.doubt:
         yield Sentence(sentence(choice.doubt), mark=UNCLEAR)
     else:
         yield Sentence(f"Use {usable.name}: {format_time(usable.time_s)} ({format_interval(usable.interval_s)}).", mark=YES)
     rows = _candidate_rows(choice.candidates)
+    needs_more = [one for one in choice.candidates if one.time_s < usable.time_s and not one.auto]
 
     def ratio(of: _Modes) -> str:
-        times = f"{times_as_long(of[1].time_s, best.time_s):.2f}"
-        return "best" if of[1] is best else f"{times} ~" if meet(best.interval_s, of[1].interval_s) else times
+        times = f"{times_as_long(of[1].time_s, usable.time_s):.2f}"
+        return "best" if of[1] is usable else f"{times} ~" if meet(usable.interval_s, of[1].interval_s) else times
 
     columns: Sequence[Column[_Modes]] = (
         Column(
             "algorithm",
-            lambda of: of[1].case.algorithm + (f" c={of[1].case.replication}" if of[1].case.replication > 1 else ""),
+            lambda of: (
+                of[1].case.algorithm
+                + (f" c={of[1].case.replication}" if of[1].case.replication > 1 else "")
+                + " *" * (of[1] in needs_more)
+            ),
         ),
         Column("mode", lambda of: ", ".join(of[0])),
         Column("time", lambda of: format_time(of[1].time_s)),
@@ -187,6 +192,7 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
     grid = "x".join(map(str, question.grid))
     yield Sentence(
         f"grid {grid}, cutoff {question.cutoff}, {format_size(question.block_bytes)} a block; ~: overlaps the best's interval"
+        + "; *: see Also" * bool(needs_more)
     )
     told = [] if choice.doubt else [("Why", f"{choice.reason_of(usable)}.")]  # begins with an id
     if usable is not best and not choice.doubt:

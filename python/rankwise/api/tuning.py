@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -110,12 +111,18 @@ class Tuned(Result):
     def conclusion(self) -> str:
         return self.headline
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, everything: bool = False) -> Iterator[Block]:
+        """Yield what is set, and what is left as it is: ``everything``, each with why."""
         yield Sentence(self.headline, mark=NO if self.library is None else YES)
         if self.settings and not self.is_too_poor:
             yield Table(_COLUMNS, self.settings, leave=("at", "calls", "ranks", "from", "95 %", "gain"))
             yield Sentence("default, tuned: a call of the size with the largest speed-up (--wide: at).")
-        yield Listing([(one.what, f"{one.selected}: {one.why}" if one.selected else one.why) for one in self.unchanged])
+        if everything or not self.settings:
+            yield Listing([(one.what, f"{one.selected}: {one.why}" if one.selected else one.why) for one in self.unchanged])
+        else:
+            counts = Counter(one.why if one.selected else one.what for one in self.unchanged)
+            reasons = "; ".join(f"{count}x: {why}" for why, count in counts.most_common())
+            yield Listing([("Left as it is", f"{reasons} (--all)")] if reasons else [])
         yield from labelled("note", self.notes)
         if self.folder is not None and self.files:
             yield Next([

@@ -172,21 +172,20 @@ class Picture:
 
 _LACKING = "not measured: "
 Block = Sentence | Lines | Listing | Next | Table[Any] | Picture
-BETTER = Next([("rankwise doctor", "what disturbs"), ("rankwise measure", "again, undisturbed")])
 
 
-def with_quality(blocks: Iterable[Block], line: str, poor: bool) -> Iterator[Block]:
-    """Yield an answer with the quality of the measurement that it rests on as its second line; where that is ``poor``, what to
-    do next is to measure again."""
+def with_quality(blocks: Iterable[Block], line: str, again: str) -> Iterator[Block]:
+    """Yield an answer with the quality of the measurement that it rests on as its second line; ``again``: the command that
+    measures once more where that quality is poor, which is what to do next then."""
     said = False
     for block in blocks:
-        if not (poor and isinstance(block, Next)):
+        if not (again and isinstance(block, Next)):
             yield block
         if not said and isinstance(block, Sentence) and not block.label:
             yield Sentence(line)
             said = True
-    if poor:
-        yield BETTER
+    if again:
+        yield Next([("rankwise doctor", "what disturbs"), (again, "again, undisturbed")])
 
 
 def yes_or_no(value: bool) -> str:

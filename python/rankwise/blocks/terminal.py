@@ -119,16 +119,12 @@ def _broken(text: str, width: int) -> list[str]:
 
 
 def _next_lines(block: Next) -> list[str]:
-    """Return the commands below each other, what they are for beside them where there is room; long options once."""
-    width, lines, before = _screen_width(), list[str](), set[str]()
+    """Return the commands below each other, what they are for after them where there is room."""
+    width, lines = _screen_width(), list[str]()
     widest = max((len(command) for command, what in block.commands if what), default=0)
     for command, what in block.commands:
         first, *more = _parts_of(command, width - 12)
-        verb, *options = re.split(r" (?=-)", command)
-        if more and before.issuperset(options):
-            lines.append(f"{verb}  (its options are above)")
-        elif more:
-            before = set(options)
+        if more:
             lines += [f"{first} \\", *(f"    {line} \\" for line in more[:-1]), f"    {more[-1]}"]
         else:
             told = f"{command:<{widest}}  {what}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from rankwise.api.questions import writable
+from rankwise.api.questions import drawable, writable
 from rankwise.cli.terminal import shown
 from rankwise.cli.verbs import GROUPS, SAYS
 from rankwise.errors import EXIT_UNUSABLE
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankwise.api.results import Result
     from rankwise.blocks import Block
 
-__all__ = ["Json", "app", "flattened", "group", "print_json", "show", "tell", "verb", "writable"]
+__all__ = ["Json", "app", "drawable", "flattened", "group", "print_json", "show", "tell", "verb", "writable"]
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 

@@ -9,7 +9,7 @@ import typer
 
 from rankwise.api.health import Health, Judging, Kept, Watch, added, health, shown
 from rankwise.api.streams import Streams, slow_nodes
-from rankwise.cli.base import Json, group, print_json, show, tell, verb, writable
+from rankwise.cli.base import Json, drawable, group, print_json, show, tell, verb, writable
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, exit_code
 from rankwise.files import write_whole
 
@@ -34,7 +34,7 @@ def doctor(
         Path | None, typer.Option("--from", help="--nodes: evaluate the newest measurement of this samples file.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="--nodes: draw who sends to whom how slowly, into .svg or .html.", callback=writable)
+        Path | None, typer.Option(help="--nodes: draw who sends to whom how slowly, into .svg or .html.", callback=drawable)
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -60,8 +60,6 @@ def doctor(
 
 def _doctor_nodes(asked: Streams, present: Path | None, plot: Path | None, as_json: bool) -> int:
     """Name slow nodes, directions and pairs, measured now or (``present``) kept in a file; return the exit code."""
-    if plot is not None and plot.suffix not in (".svg", ".html"):
-        raise InputError(f"--plot {plot} is no picture that can be drawn: give it the ending .svg or .html")
     found = slow_nodes(asked, present)
     if plot is not None:
         found.plot().save(plot)

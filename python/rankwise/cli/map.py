@@ -9,9 +9,9 @@ import typer
 
 from rankwise.api import placing
 from rankwise.api.placing import Mapped, Placing
-from rankwise.cli.base import Json, show, tell, verb, writable
+from rankwise.cli.base import Json, drawable, show, tell, verb, writable
 from rankwise.errors import InputError, InterruptedWorkError
-from rankwise.files import write_json, write_whole
+from rankwise.files import write_json
 
 if TYPE_CHECKING:
     from rankwise.mapping.slots import Slots
@@ -39,7 +39,7 @@ def map_ranks(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the node of every cell (or rank) into this SVG file.", callback=writable)
+        Path | None, typer.Option(help="Draw the node of every cell (or rank) as .svg or .html.", callback=drawable)
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the JSON here too, for 'rankwise report'.", callback=writable)
@@ -68,7 +68,7 @@ def map_ranks(
     else:
         show(found, as_json)
     if plot is not None:
-        write_whole(plot, found.plot().svg())
+        found.plot().save(plot)
     if found.mappings.unproved == "interrupted":
         raise InterruptedWorkError("interrupted: no optimum is proved, the best mapping so far is told")
 

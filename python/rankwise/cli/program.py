@@ -15,7 +15,8 @@ from rankwise.api import advising, tuning
 from rankwise.api.advising import Target, Trying
 from rankwise.api.observing import View
 from rankwise.api.tuning import Tuning
-from rankwise.cli.base import Json, group, show, tell, verb, writable
+from rankwise.blocks.terminal import show_all
+from rankwise.cli.base import Json, drawable, group, show, tell, verb, writable
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError, exit_code
 from rankwise.files import write_whole
 from rankwise.units import parse_seconds
@@ -72,7 +73,7 @@ def run(
 def show_record(
     file: File,
     view: View,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.", callback=writable)] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the matrix as .svg or .html.", callback=drawable)] = None,
     since_s: Annotated[float, typer.Option("--from", help="Look at steps from here on: seconds since the beginning.")] = 0.0,
     until_s: Annotated[float | None, typer.Option("--to", help="Look at steps up to here. Default: the end.")] = None,
     as_json: Json = False,
@@ -80,8 +81,6 @@ def show_record(
     """Show a record: the time in MPI, the calls that take it, the pairs of ranks, the matrix."""
     from rankwise.api.observing import load_record
 
-    if plot is not None and plot.suffix not in (".svg", ".html"):
-        raise InputError(f"--plot {plot} is no picture that can be drawn: give it the ending .svg or .html")
     if view.live:
         from rankwise.api.live import live as running
 
@@ -203,6 +202,7 @@ def tune(
     observed: Annotated[
         Path | None, typer.Argument(metavar="[RECORD]", help="What 'rankwise observe' recorded. Default: all of a machine.")
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show what is left as it is, too, and why.")] = False,
     as_json: Json = False,
 ) -> None:
     """Find the best collective algorithms and write the MPI's settings.
@@ -211,7 +211,9 @@ def tune(
     all that it can be set to. Only what gains more than 5 % and more than the prediction's error is set: rules files of Open
     MPI 4.1 and 5.0, selection files of MPICH 4.0 to 5.0. The program is not changed, and no file that is there is overwritten.
     """
-    show(tuning.tune(observed, asked), as_json)
+    found = tuning.tune(observed, asked)
+    show_all(everything)
+    show(found, as_json, found.blocks(everything))
 
 
 @verb(

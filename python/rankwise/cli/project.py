@@ -10,7 +10,7 @@ import typer
 from rankwise.api import projecting
 from rankwise.api.projecting import Described, FftProjection, Projected, StencilCode
 from rankwise.api.results import Result
-from rankwise.cli.base import Json, flattened, group, print_json, show, tell, verb, writable
+from rankwise.cli.base import Json, drawable, flattened, group, print_json, show, tell, verb
 from rankwise.errors import InputError
 from rankwise.workloads.exchange import ExchangeOptions
 
@@ -24,8 +24,8 @@ project_verbs = group(
 Plot = Annotated[
     Path | None,
     typer.Option(
-        callback=writable,
-        help="Draw FILE.svg: with --vary the time over those values, otherwise a tornado of the sensitivities.",
+        callback=drawable,
+        help="Draw FILE.svg or FILE.html: with --vary the time over those values, otherwise a tornado of the sensitivities.",
     ),
 ]
 
@@ -60,7 +60,6 @@ def project_fft3d(question: FftProjection, on: Described, plot: Plot = None, as_
 
     n³ points on all nodes, by the model of czechowski2012. Where a parameter is a range, so is the answer.
     """
-    _check_plot(plot)
     found = projecting.project_fft3d(question, on)
     _write_plot(found, plot)
     if as_json:
@@ -74,7 +73,6 @@ def project_exchange(question: ExchangeOptions, on: Described, plot: Plot = None
 
     A message takes the machine's latency, and its bytes over one link; ranks of a node share what it injects.
     """
-    _check_plot(plot)
     found = projecting.project_exchange(question, on)
     _write_plot(found, plot)
     _show(found, as_json)
@@ -104,7 +102,6 @@ def project_stencil(question: StencilCode, on: Described, plot: Plot = None, as_
 
     One block a node, periodic, as near to a cube as the nodes allow. The defaults are a 7-point stencil on doubles.
     """
-    _check_plot(plot)
     found = projecting.project_stencil(question, on)
     _write_plot(found, plot)
     _show(found, as_json)
@@ -114,13 +111,6 @@ def _show(found: Projected, as_json: bool) -> None:
     for lacking in found.left_out:
         tell(f"left out: {lacking}")
     show(found, as_json)
-
-
-def _check_plot(plot: Path | None) -> None:
-    """Refuse a plot's file that is no SVG before any work is done. Raises InputError."""
-    if plot is not None and (plot.suffix != ".svg" or plot.is_dir()):
-        raise InputError(f"--plot {plot} is not an SVG file: name it FILE.svg")
-    writable(plot)
 
 
 def _write_plot(found: Result, plot: Path | None) -> None:

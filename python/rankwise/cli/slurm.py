@@ -13,7 +13,7 @@ from rankwise.blocks import Column, Table, terminal
 from rankwise.cli.base import Json, app, group, print_json, tell, verb
 from rankwise.cli.usage import words_of_usage
 from rankwise.cli.verbs import register_verbs
-from rankwise.errors import EXIT_FAILURE, InputError
+from rankwise.errors import EXIT_FAILURE, EXIT_UNUSABLE, InputError
 from rankwise.launch.command import LAUNCHERS
 from rankwise.slurm.script import FOLDER, Job, Work, job_script
 
@@ -105,14 +105,14 @@ def wait_for(
     interval: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two questions to Slurm, 5 at least.")] = 10.0,
     as_json: Json = False,
 ) -> None:
-    """Wait for jobs to end; exit code 1 when one did not complete."""
+    """Wait for jobs to end; exit code 1 when one did not complete, 6 when the machine was too disturbed."""
     from rankwise.slurm.jobs import jobs_named, wait
 
     jobs = jobs_named(names or [str(FOLDER)])
     states = wait(list(jobs), interval, lambda state: tell(f"job {state.job} {state.words}"))
     _show(states, jobs, as_json)
-    if any(state.state != "COMPLETED" for state in states):
-        raise typer.Exit(EXIT_FAILURE)
+    if short := [state for state in states if state.state != "COMPLETED"]:
+        raise typer.Exit(EXIT_UNUSABLE if all(state.is_disturbed for state in short) else EXIT_FAILURE)
 
 
 @verb("cancel", "rankwise slurm cancel rankwise-job", slurm_verbs)

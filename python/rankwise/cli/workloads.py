@@ -12,9 +12,9 @@ import typer
 from rankwise.api.questions import CHOOSING, PLACED, Effort, Nodes, Platform, Ranks
 from rankwise.api.regretting import Choices, regret_of
 from rankwise.api.results import HELP, checked
-from rankwise.cli.base import Json, flattened, group, show, tell, verb, writable
+from rankwise.cli.base import Json, drawable, flattened, group, show, tell, verb, writable
 from rankwise.errors import EXIT_FAILURE
-from rankwise.files import write_json, write_whole
+from rankwise.files import write_json
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Workload
 from rankwise.workloads.exchange import ExchangeOptions
@@ -219,9 +219,7 @@ def choose(
     profile: ProfileFile = Path("machine.json"),
     plot: Annotated[
         Path | None,
-        typer.Option(
-            help="Write a map of sizes and cutoffs, coloured by what is fastest, to this SVG file.", callback=writable
-        ),
+        typer.Option(help="Draw a map of sizes and cutoffs, coloured by what is fastest, as .svg or .html.", callback=drawable),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -239,7 +237,7 @@ def choose(
     assert isinstance(found, Chosen)
     show(found, as_json)
     if plot is not None:
-        write_whole(plot, found.plot().svg())
+        found.plot().save(plot)
         tell(f"map of sizes and cutoffs written to {plot}")
 
 

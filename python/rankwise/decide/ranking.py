@@ -46,14 +46,12 @@ class Ranking(Record):
         """Say what is fastest, and by how much."""
         if self.tried is not None:
             return self.tried
+        if len(self.rows) == 1:
+            return f"{self.best.case.way} takes {format_time(self.best.time_s)}"
         first = f"{self.best.case.way} is fastest: {format_time(self.best.time_s)}"
         slower = next((row for row in self.rows if row.time_s > self.best.time_s), None)
         if slower is None:
-            return (
-                first
-                if len(self.rows) == 1
-                else f"all {len(self.rows)} candidates take as long: {format_time(self.best.time_s)}"
-            )
+            return f"all {len(self.rows)} candidates take as long: {format_time(self.best.time_s)}"
         alike = [row.case.way for row in self.rows[1:] if row.time_s == self.best.time_s]
         others = [f"{len(alike) - 2} more"] if len(alike) > 2 else []
         also = f", as {' and '.join([*alike[:2], *others])} {'are' if len(alike) > 1 else 'is'}" if alike else ""
@@ -82,7 +80,9 @@ def conclusion(rows: Sequence[Row]) -> str:
         return f"{f'{next(iter(ways))} takes' if len(ways) == 1 else 'all take'} {times}, by the case"
     wins = Counter(ranking.best.case.way for ranking in rankings)
     if len(wins) == 1:
-        return f"Fastest in all {len(rankings)} cases: {next(iter(wins))}, {times}"
+        return (
+            f"{next(iter(wins))} takes {times}, the least in {'both' if len(rankings) == 2 else f'all {len(rankings)}'} cases"
+        )
     most = "; ".join(f"{way} in {count}" for way, count in wins.most_common())
     return f"The fastest of each of {len(rankings)} cases takes {times}: {most}"
 

@@ -187,10 +187,9 @@ def _how_it_went(campaign: Campaign) -> list[str]:
         )
     for link in plan.places:
         if sizes := _left_out(campaign, plan, link):
-            lines.append(
-                f"{link}: {format_size(sizes[0])} and {len(sizes) - 1} larger sizes not measured (time limit)"
-                if len(sizes) > 1 else f"{link}: {format_size(sizes[0])} not measured (time limit)"
-            )  # fmt: skip
+            more = len(sizes) - 1
+            larger = f" and {more} larger size{'s' * (more > 1)}" if more else ""
+            lines.append(f"{link}: {format_size(sizes[0])}{larger} not measured (time limit)")
     return lines
 
 

@@ -112,12 +112,16 @@ def jobs_named(names: Sequence[str]) -> dict[str, Path | None]:
 
 def with_reasons(states: Sequence[JobState], jobs: Mapping[str, Path | None]) -> list[JobState]:
     """Return states of ``jobs_named``; to those that failed is added what their logs say."""
-    return [replace(state, told=_last_words(state.job, jobs)) if state.state in FAILURES else state for state in states]
+    return [replace(state, told=_last_words(state.job, jobs)) if _has_failed(state) else state for state in states]
+
+
+def _has_failed(state: JobState) -> bool:
+    return state.state in FAILURES and not state.is_disturbed
 
 
 def resumable(states: Sequence[JobState], jobs: Mapping[str, Path | None]) -> list[Path]:
     """Return the folders whose job ended before its work did and can be gone on with."""
-    short = {state.job.partition("_")[0] for state in states if state.state in (*STOPPED, *FAILURES)}
+    short = {state.job.partition("_")[0] for state in states if state.state in STOPPED or _has_failed(state)}
     folders = [folder for job, folder in jobs.items() if job.partition("_")[0] in short]
     return [folder or Path("FOLDER") for folder in folders if folder is None or read_submissions(folder)[-1].work.samples]
 

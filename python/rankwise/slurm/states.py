@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rankwise.errors import EXIT_UNUSABLE
 from rankwise.records import Record, key, record
 from rankwise.records import told as shown
 from rankwise.slurm.commands import slurm, try_slurm
@@ -78,12 +79,19 @@ class JobState(Record):
         return self.state in LIVE
 
     @property
+    def is_disturbed(self) -> bool:
+        """Whether all was measured, with the exit code of poor quality."""
+        return self.state == "FAILED" and (self.exit_code or "").startswith(f"{EXIT_UNUSABLE}:")
+
+    @property
     @shown("state and reason in a sentence")
     def words(self) -> str:
         """The state as a sentence without its subject."""
         text = _WORDS.get(self.state, f"is {self.state.lower().replace('_', ' ')}")
         reason = _REASONS.get(self.reason, _REASONS.get(self.reason.split(",")[0], self.reason))
-        if self.state == "FAILED" and self.exit_code:
+        if self.is_disturbed:
+            text = f"measured to its end, but the machine was too disturbed (exit code {EXIT_UNUSABLE})"
+        elif self.state == "FAILED" and self.exit_code:
             code, _, number = self.exit_code.partition(":")
             text += f" with {f'signal {number}' if number not in ('', '0') else f'exit code {code}'}"
         elif reason and self.live and self.state != "RUNNING":

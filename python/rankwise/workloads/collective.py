@@ -305,13 +305,14 @@ class CollectiveWorkload(Workload):
         assert isinstance(case, CollectiveCase)
         who = case.library or "The library"
         ratio = row.time_s / best.time_s if best.time_s > 0 else 1.0
-        size = "" if case.collective == "barrier" else f"{format_size(case.message_bytes)}, "
+        size = "" if case.collective == "barrier" else f"{format_size(case.message_bytes)} on "
+        nodes = f", {len(set(case.nodes_of_ranks))} nodes" if case.nodes_of_ranks else ""
         if ratio < 1.02:
             everywhere = f", in all {len(pairs)} cases" if len(pairs) > 1 else ""
             return f"{who} selects the fastest {case.collective}, or one within 2 %{everywhere}"
         return (
-            f"{who} takes up to {ratio:.1f} times as long as the best {case.collective}: {format_time(row.time_s)} against "
-            f"{format_time(best.time_s)} at {size}{case.ranks} ranks"
+            f"{who} takes {'up to ' * (len(pairs) > 1)}{ratio:.1f} times as long as the best {case.collective}: "
+            f"{format_time(row.time_s)}, not {format_time(best.time_s)}, for {size}{case.ranks} ranks{nodes}"
         )
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:

@@ -236,9 +236,9 @@ def test_what_cannot_be_shown_is_exit_2(rankwise: Callable[..., Any], arguments:
 @pytest.mark.mpi
 def test_prediction_and_measurement_stand_side_by_side(rankwise: Callable[..., Any]) -> None:
     measured = rankwise("measure", "--seconds", "4", "--launches", "1", "--json")
-    assert measured.code == 0, measured.err
+    assert measured.code in (0, 6), measured.err  # 6: too disturbed here
     result = rankwise("validate", "exchange", "--launches", "3", "--seconds", "0.1", "-o", "validate.json", "--json")
-    assert result.code in (0, 6), result.err  # 6: too disturbed here
+    assert result.code in (0, 6), result.err
     rows = result.json["rows"]
     assert [(row["mode"], row["cutoff"]) for row in rows] == [(m, k) for m in ("ssend", "isend") for k in (1, 2, 3, 4)]
     paired = result.json["summary"]["paired"]

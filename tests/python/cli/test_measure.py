@@ -10,9 +10,14 @@ from rankwise.machine.profile import VARIANTS
 pytestmark = pytest.mark.mpi
 
 
+def _is_right(result: Any) -> bool:
+    """Whether the exit code says what the quality is: 6 where the machine was too disturbed, which it may be here."""
+    return bool(result.code == (6 if result.json["trust"]["level"] == "poor" else 0))
+
+
 def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..., Any]) -> None:
     result = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,1kB,64KiB", "--seconds", "3", "--launches", "1", "--json")
-    assert result.code == 0, result.err
+    assert _is_right(result), result.err
     assert result.json["source"]["statistic"] == "median"
     assert result.json["machine"]["mpi"]["library_family"] == "mpich"
     for link in result.json["links"].values():
@@ -34,7 +39,7 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Callable[..
     before = Path("out/m.samples.jsonl").read_bytes()
     again = rankwise("measure", "-o", "out/m.json", "--sizes", "0,8,64", "--seconds", "3", "--launches", "1",
                      "--statistic", "smallest-20")  # fmt: skip
-    assert again.code == 0, again.err
+    assert again.code in (0, 6), again.err
     assert Path("out/m.samples.jsonl").read_bytes().startswith(before)
     assert rankwise("profile", "show", "out/m.json", "--json").json["source"]["statistic"] == "smallest-20"
 
@@ -77,7 +82,7 @@ def test_wrong_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], argume
 def test_everything_that_can_be_measured_is_added_to_the_profile(rankwise: Callable[..., Any]) -> None:
     common = ["-o", "m.json", "--sizes", "0,8,1kB,16KiB", "--launches", "1", "--precision", "0.99", "--json"]
     first = rankwise("measure", "--seconds", "100", *common)
-    assert first.code == 0, first.err
+    assert _is_right(first), first.err
     shared = first.json["shared"]
     for what, finds in {
         "bandwidth": {"bandwidth-window-64", "bandwidth-bidirectional-window-64"},
@@ -86,7 +91,7 @@ def test_everything_that_can_be_measured_is_added_to_the_profile(rankwise: Calla
         "alltoall": {"alltoall-ranks-2"},
     }.items():
         result = rankwise("measure", what, "--seconds", "100", *common, "--links", next(iter(first.json["links"])))
-        assert result.code == 0, result.err
+        assert _is_right(result), result.err
         link = next(iter(result.json["links"].values()))
         # Streams of pairs tell anew what they share, nothing else does.
         assert result.json["shared"].keys() >= shared.keys() and (what == "pairs" or result.json["shared"] == shared)
@@ -95,7 +100,7 @@ def test_everything_that_can_be_measured_is_added_to_the_profile(rankwise: Calla
         assert finds <= link["variants"].keys() or what == "alltoall" and any("alltoall" in name for name in link["variants"])
     assert link["variants"].keys() >= {"ssend", "bandwidth-window-64", "one-to-all"}  # nothing got lost on the way
     result = rankwise("measure", "loggp", "--seconds", "100", "--background", "1", *common)
-    assert result.code == 0, result.err
+    assert _is_right(result), result.err
     link = next(iter(result.json["links"].values()))
     assert link["parameters"]["send_overhead_s"]["value"] > 0 and link["parameters"]["gap_s"]["value"] > 0
     assert 0 <= link["parameters"]["send_returns_up_to_bytes"]["value"] < 1 << 22
@@ -109,7 +114,7 @@ def test_the_time_is_a_hard_limit_and_what_it_cut_off_is_told(rankwise: Callable
     # Beyond the limit goes at most the visit under way.
     assert sum(record["measuring_s"] for record in records if record["record"] == "witness") < 5.0
     # However busy the machine is, what a model needs is there.
-    assert result.code == 0, result.err
+    assert _is_right(result), result.err
     assert result.json["source"]["stopped_by"] in ("time", "precision")
 
 

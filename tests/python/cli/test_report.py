@@ -39,7 +39,8 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_reads_what_is_here_and_prints_the_path(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_inputs(folder)
     assert main.run(["report"]) == EXIT_OK
-    assert capsys.readouterr().out == "rankwise-report.html\n"
+    answer, quality, page = capsys.readouterr().out.splitlines()
+    assert answer.startswith("✓ ") and quality.startswith("Quality: ") and page == "Page  rankwise-report.html"
     text = (folder / "rankwise-report.html").read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>")
     assert "node17" in text
@@ -145,7 +146,7 @@ def test_what_forbids_drawing_leaves_static_pictures_out(folder: Path, before: s
 
     found = limited("report")
     said = "" if built else f"the page has no pictures, as {why}\n"
-    assert (found.returncode, found.stdout, found.stderr) == (EXIT_OK, "rankwise-report.html\n", said)
+    assert (found.returncode, found.stderr) == (EXIT_OK, said) and "Page  rankwise-report.html" in found.stdout
     page, how = unescape((folder / "rankwise-report.html").read_text(encoding="utf-8")), " without a script" * built
     assert page.count(f"<p>Not drawn{how}, as {why}.") == page.count('<div class="chart only"') > 0
     assert ("vegaEmbed=" in page) == built

@@ -60,7 +60,13 @@ def test_nothing_to_try_is_an_answer(rankwise: Rankwise, nodes: list[int], why: 
         (["--placement", "nowhere", "--", "mpiexec", "app"], "does not exist"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(rankwise: Rankwise, words: list[str], why: str) -> None:
+def test_what_does_not_fit_is_refused(rankwise: Rankwise, monkeypatch: pytest.MonkeyPatch, words: list[str], why: str) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "a")
     _record([0, 1, 0, 1])
     done = rankwise("try", "app.comm", *words)
     assert done.code == 2 and why in done.err and done.err.count("\n") == 1
+
+
+def test_a_program_that_is_on_the_nodes_only_is_started(rankwise: Rankwise) -> None:
+    _record([0, 0, 0, 0])
+    assert rankwise("try", "app.comm", "--", "mpiexec", "-n", "4", "/scratch/app").out.startswith("Nothing to try: ")

@@ -42,7 +42,7 @@ def _rankwise(four: Nodes, folder: Path, *words: str) -> str:
         four.command(four.hosts[0], [sys.executable, "-m", "rankwise", *words]),
         cwd=folder, env=four.environment(), capture_output=True, text=True, timeout=240,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in ((0, 6) if words[0] == "measure" else (0,)), done.stderr
     return done.stdout
 
 

@@ -107,7 +107,7 @@ def test_a_link_that_was_down_shows_in_the_verdict(cluster: Slurm, on_login: Log
     log = (tmp_path / f"rankwise-job/log-{job}.txt").read_text()
     assert "the link between nodes was interrupted" in log, log
     assert f"eth0 of {cluster.hosts[1]} lost its carrier" in log
-    assert cluster.state(job) == "COMPLETED" and (tmp_path / "rankwise-job/m.json").exists()
+    assert cluster.state(job) == "FAILED" and "Quality: poor" in log and (tmp_path / "rankwise-job/m.json").exists()
 
 
 def test_a_node_ten_times_slower_is_named_and_the_next_job_leaves_it_out(cluster: Slurm, tmp_path: Path) -> None:
@@ -176,6 +176,6 @@ def test_the_commands_of_the_page_work_in_order(cluster: Slurm, on_login: Login,
         words, _, target = command.partition(" > ")
         program = shlex.split(words.replace("rankwise ", f"{sys.executable} -m rankwise ", 1))
         done = cluster.run(*program, cwd=tmp_path)
-        assert done.returncode == 0 and done.stdout, (command, done.stdout, done.stderr)
+        assert done.returncode in (0, 6) and done.stdout, (command, done.stdout, done.stderr)
         if target:
             (tmp_path / target).write_text(done.stdout)

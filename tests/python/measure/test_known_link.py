@@ -24,7 +24,7 @@ def _measure(cable: Nodes, folder: Path, *options: str) -> dict:
     done = subprocess.run(
         cable.command(cable.hosts[0], words), cwd=folder, env=cable.environment(), capture_output=True, text=True, timeout=180
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, 6), done.stderr
     return json.loads(done.stdout)
 
 

@@ -27,7 +27,7 @@ def test_a_slower_run_is_named_with_its_part_rank_and_exit_code(rankwise: Callab
     a, b = written(tmp_path / "a.comm", 0, 1), written(tmp_path / "b.comm", MS // 2, 2)
     shown = rankwise("observe", "compare", "a.comm", "b.comm")
     assert shown.code == 3
-    assert shown.out.startswith("✗ B is slower: a step 1.5")
+    assert shown.out.startswith("✗ B is slower: a step takes 1.5")
     found = rankwise("observe", "compare", "a.comm", "b.comm", "--json").json
     assert 1.4 < found["ratio_lo"] < found["ratio"] < found["ratio_hi"] < 1.55
     first = {of: next(one for one in found["changes"] if one["of"] == of) for of in ("step", "part", "site", "rank")}
@@ -41,7 +41,7 @@ def test_a_slower_run_is_named_with_its_part_rank_and_exit_code(rankwise: Callab
 def test_what_scatters_too_much_is_unclear(rankwise: Callable[..., Any], tmp_path: Path) -> None:
     written(tmp_path / "a.comm", 0, 1, 0.4), written(tmp_path / "b.comm", MS // 20, 2, 0.4)
     shown = rankwise("observe", "compare", "a.comm", "b.comm")
-    assert shown.code == 5 and shown.out.startswith("? Unclear: a step ")
+    assert shown.code == 5 and shown.out.startswith("? Unclear: a step takes ")
 
 
 def test_runs_that_say_nothing_of_the_step(rankwise: Callable[..., Any], tmp_path: Path) -> None:

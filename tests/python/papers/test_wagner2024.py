@@ -103,7 +103,7 @@ def test_the_same_tables_measured_here(rankwise: Callable[..., Any], mpi: Mpi) -
         done = rankwise("measure", "bandwidth", "-o", f"runs/task-{run}/m.json", "--sizes", "0,8,1000,4kB,30kB,100kB",
             "--launches", "1",
                         "--seconds", "20", "--precision", "0.9", "--links", "same-socket")  # fmt: skip
-        assert done.code == 0, done.err
+        assert done.code in (0, 6), done.err
     result = rankwise("reproduce", "wagner2024", "--measured", "runs", "-o", "out", "--json")
     assert result.code == 0, result.err
     (ours,) = result.json["measured"]
