@@ -21,6 +21,7 @@ import hashlib
 import io
 import json
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -194,7 +195,7 @@ def _text_of_file(name: str, content: bytes) -> str:
 def _without_folder(text: str, folder: Path) -> str:
     for path in {str(folder), str(folder.resolve())}:
         text = text.replace(path, "FOLDER")
-    text = text.replace(str(REPOSITORY), "REPOSITORY").replace(sys.prefix, "PREFIX")
+    text = text.replace(str(REPOSITORY), "REPOSITORY").replace(sys.prefix, "PREFIX").replace(platform.release(), "KERNEL")
     for day in {format_day(time.strftime("%Y-%m-%d", at)) for at in (time.gmtime(), time.localtime())}:
         text = text.replace(day, "TODAY")
     return _TIME.sub("TIME", re.sub(rf"(?<![\d.]){re.escape(_version())}(?![\d.])", "VERSION", text))
