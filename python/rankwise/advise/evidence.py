@@ -34,6 +34,7 @@ from rankwise.units import format_time
 
 Array: TypeAlias = NDArray[Any]
 _MANY = 2_000_000  # events, that take seconds to look through
+_MEAN_APART = 2  # times the median step, from where on the mean is named, too
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,14 @@ class Evidence:
     def time_s(self) -> float:
         """How long a step, or the run, takes."""
         return float(np.median(self.shares.total_s)) if self.steps is None else float(np.median(self.steps.durations_s))
+
+    @property
+    def length(self) -> str:
+        """How long a step, or the run, takes; where few long steps make the mean, which shares are of, another time, both."""
+        mean_s = float(self.shares.total_s.mean())
+        if self.steps is None or mean_s < _MEAN_APART * self.time_s:
+            return f"{self.per} of {format_time(self.time_s)}"
+        return f"{self.per} of {format_time(mean_s)} (mean; median {format_time(self.time_s)})"
 
     @property
     def doubt(self) -> float:

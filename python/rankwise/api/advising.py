@@ -167,7 +167,7 @@ def _shares(evidence: Evidence) -> Iterator[Block]:
         parts += [("transfer and other MPI", shares.moving_s), ("wait (late sender/receiver)", shares.waiting_s)]
     else:
         parts += [("MPI", shares.moving_s)]
-    yield Sentence(f"A {evidence.per} of {format_time(evidence.time_s)}, mean over ranks{of_run}")
+    yield Sentence(f"A {evidence.length}, mean over ranks{of_run}")
     bars = [(name, shares.share(part)) for name, part in parts]
     yield Lines([f"   {name:27}  {format_share(share):>5}  {'█' * round(_BAR * share)}"[:80].rstrip() for name, share in bars])
 

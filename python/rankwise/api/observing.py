@@ -17,8 +17,6 @@ from rankwise.units import format_count, format_number, format_share, format_siz
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence, Shares
-    from rankwise.observe.by_rank import RankTime
-    from rankwise.observe.collective_times import CollectiveTime
     from rankwise.observe.collectives import Selected
     from rankwise.observe.record import Record
     from rankwise.observe.talp import Talp
@@ -141,6 +139,8 @@ class Observation(Result):
         """Yield which rank computes longest, and a table of the ranks in place of the whole, such first."""
         import numpy as np
 
+        from rankwise.report.program import OF_RANKS
+
         evidence, rows = self.evidence, sorted(self.evidence.by_rank, key=lambda row: -row.compute_s)
         first, middle_s = rows[0], float(np.median([row.compute_s for row in rows]))
         answer = f"Rank {first.rank} computes longest: {format_time(first.compute_s)} a {evidence.per}"
@@ -155,10 +155,12 @@ class Observation(Result):
         )]  # fmt: skip
         below += [] if evidence.balance is None else [Sentence(sentence(evidence.balance.words))]
         mark = YES if evidence.crowded is None else BUT
-        return self._view(_with_crowded(answer, evidence), Table(_OF_RANKS, rows, leave=("host",)), below, mark)
+        return self._view(_with_crowded(answer, evidence), Table(OF_RANKS, rows, leave=("host",)), below, mark)
 
     def collective_blocks(self) -> Iterator[Block]:
         """Yield what share of a step collectives take, and a table of their calls in place of the whole, the longest first."""
+        from rankwise.report.program import OF_COLLECTIVES
+
         rows = self.evidence.collectives or ()
         answer = "No collective is called in a step."
         if rows:
@@ -167,7 +169,7 @@ class Observation(Result):
         below = Sentence(
             "calls, time: of a rank in a step, the mean; wait: share of the time for a rank that comes late; size: of a rank."
         )
-        return self._view(answer, Table(_OF_COLLECTIVES, rows), [below])
+        return self._view(answer, Table(OF_COLLECTIVES, rows), [below])
 
     def algorithm_blocks(self) -> Iterator[Block]:
         """Yield by which algorithms the library carries out the collectives of a step, and by which of its rules."""
@@ -329,21 +331,6 @@ def _record_line(record: Record, file: Path) -> Sentence:
 
 
 _LEAST_LONGER = 1.02  # than the median rank, for a rank to be named
-_OF_RANKS: Sequence[Column[RankTime]] = (
-    Column("rank", "rank"), Column("compute", "compute_s", format_time), Column("MPI", "mpi_s", format_time),
-    Column("wait", "wait_s", format_time), Column("messages", "messages", format_number),
-    Column("sent", "bytes", lambda size: format_volume(round(size))), Column("host", "host"),
-)  # fmt: skip
-
-
-_OF_COLLECTIVES: Sequence[Column[CollectiveTime]] = (
-    Column("call", "call"), Column("ranks", "ranks"), Column("size", "bytes", format_size),
-    Column("calls", "calls", format_number), Column("time", "time_s", format_time), Column("share", "share", format_share),
-    Column("wait", lambda row: None if row.wait_s is None else row.wait_s / max(row.time_s, 1e-30), format_share),
-    Column("where", lambda row: row.at.text),
-)  # fmt: skip
-
-
 _OF_ALGORITHMS: Sequence[Column[Selected]] = (
     Column("call", "call"), Column("ranks", "ranks"), Column("nodes", "nodes"), Column("size", "bytes", format_size),
     Column("calls", "calls", format_number), Column("library", "library"), Column("algorithm", "algorithm"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rankwise.advise.evidence import Evidence
@@ -10,12 +10,24 @@ from rankwise.advise.findings import Advice, Finding, gain_in_words, savings, st
 from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.trust import Trust
 from rankwise.mapping.mapper import MapResult
+from rankwise.observe.call_sites import call_sites, site_text
 from rankwise.observe.sizes import SizeClass
 from rankwise.report.document import Badge, Change, Document, Figure, Next, Section
 from rankwise.report.pairs import matrix_picture
-from rankwise.report.program import headroom_picture, path_words, step_picture, timeline_picture, timeline_title
+from rankwise.report.program import (
+    OF_COLLECTIVES,
+    OF_RANKS,
+    OF_WAITS,
+    headroom_picture,
+    path_words,
+    step_picture,
+    timeline_picture,
+    timeline_title,
+)
 from rankwise.report.words import quality_badge
-from rankwise.units import format_count, format_share, format_span, format_time, format_volume
+from rankwise.units import format_count, format_number, format_share, format_span, format_time, format_volume
+
+_LEAST_SHARE, _MOST_SITES = 0.01, 20  # of a step's time, or of that in MPI; call sites on the page
 
 
 def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> str:
@@ -30,9 +42,10 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         words = room.words(evidence.per, not advice.poor)
         note = f"Bytes between nodes a {evidence.per}: {words}. Worst: the worst placement known."
         sections.append(Section("headroom", title, [note], [Picture("room", "", lambda: headroom_picture(advice, title))]))
-    title, caption = f"Where a {evidence.per} of {format_time(evidence.time_s)} goes", _step_caption(evidence)
+    title, caption = f"Where a {evidence.length} goes", _step_caption(evidence)
     sections.append(Section("step", title, [caption], [Picture("step-ranks", "A row a rank; point at one for its times.",
         lambda: step_picture(evidence, title, caption))]))  # fmt: skip
+    sections += _where_sections(evidence)
     if evidence.timeline is not None and evidence.timeline.path:
         line = evidence.timeline
         title = timeline_title(line, evidence.per)
@@ -77,6 +90,43 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         next=_next(advice),
         record=f"rankwise advise {evidence.name} --json",
     ).html()
+
+
+def _where_sections(evidence: Evidence) -> Iterator[Section]:
+    """Yield where ranks wait and for whom, the call sites that take the time, each rank's times, and collectives."""
+    waiting, record, per = evidence.waiting, evidence.record, evidence.per
+    if waiting is not None and waiting.causes and evidence.crowded is None:
+        title = f"Where ranks wait: {waiting.words(evidence.pattern.naming.name == 'sweep')}"
+        note = "Share: of all ranks' time in steps. Its part: what that rank, late at the last call, causes of it."
+        causes = [one for one in waiting.causes if one.of.share >= _LEAST_SHARE] or waiting.causes[:1]
+        yield Section("waits", title, [note], [Table(OF_WAITS, causes, name="waits")])
+    sites = call_sites(record.header)
+    total_s = sum(site["seconds"] for site in sites)
+    shown = [site for site in sites if site["seconds"] >= _LEAST_SHARE * total_s][:_MOST_SITES]
+    if shown and total_s > 0:
+        columns: list[Column[Any]] = [
+            Column("share", lambda site: site["seconds"] / total_s, format_share),
+            Column("call", lambda site: site["call"]),
+            Column("where", site_text),
+            Column("calls", lambda site: site["calls"], format_number),
+            Column("longest rank", lambda site: f"{format_time(site['most_seconds'])} on rank {site['most_rank']}"),
+        ]
+        title = f"Call sites: {shown[0]['call']} at {site_text(shown[0])} takes {format_share(shown[0]['seconds'] / total_s)}"
+        yield Section(
+            "sites", title, ["Share: of the time in MPI, of all ranks together."], [Table(columns, shown, name="sites")]
+        )
+    if record.ranks > 1:
+        rows = sorted(evidence.by_rank, key=lambda row: -row.compute_s)
+        note = f"Of a {per}; compute: outside MPI; wait: the part of MPI for a late sender or receiver; sent: to other ranks."
+        title = f"Each rank: rank {rows[0].rank} computes longest, {format_time(rows[0].compute_s)} a {per}"
+        yield Section("ranks", title, [note], [Table(OF_RANKS, rows, name="ranks")], format_count(len(rows), "rank"))
+    if evidence.collectives:
+        share = format_share(sum(row.share for row in evidence.collectives))
+        note = (
+            "Calls, time: of a rank in a step, the mean; wait: share of the time for a rank that comes late; size: of a rank."
+        )
+        table = Table(OF_COLLECTIVES, evidence.collectives, name="collectives")
+        yield Section("collectives", f"Collectives take {share} of a step", [note], [table])
 
 
 def _sizes_section(evidence: Evidence) -> Section:
@@ -166,7 +216,7 @@ def _answer(advice: Advice) -> list[str]:
     evidence, shares = advice.evidence, advice.evidence.shares
     in_mpi = 1 - shares.share(shares.computing_s)
     waiting = f", {format_share(shares.share(shares.waiting_s))} of all is wait (late sender/receiver)" if shares.split else ""
-    words = [f"Why: {format_share(in_mpi)} of each {evidence.per} of {format_time(evidence.time_s)} is communication{waiting}."]
+    words = [f"Why: {format_share(in_mpi)} of a {evidence.length} is communication{waiting}."]
     if advice.findings:
         words.append(f"{advice.findings[0].why[0].upper()}{advice.findings[0].why[1:]}.")
     return words

@@ -1,11 +1,13 @@
-"""Pictures of an observed program: where a step goes, its time line, and how far its placement is from the best known."""
+"""Tables and pictures of an observed program: where a step goes, its time line, how far its placement is from the best."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankwise.blocks import Column
 from rankwise.report.chart import (
     COMPUTING,
     CRITICAL,
@@ -22,12 +24,35 @@ from rankwise.report.chart import (
     looked_up,
 )
 from rankwise.report.layers import by_name, kinds, labels, layer, ranged, zoomed
-from rankwise.units import format_time, format_volume
+from rankwise.units import format_number, format_share, format_size, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
     from rankwise.advise.findings import Advice
+    from rankwise.observe.by_rank import RankTime
+    from rankwise.observe.collective_times import CollectiveTime
     from rankwise.observe.timeline import Span, Timeline
+    from rankwise.observe.wait_causes import WaitCause
+
+OF_RANKS: Sequence[Column[RankTime]] = (
+    Column("rank", "rank"), Column("compute", "compute_s", format_time), Column("MPI", "mpi_s", format_time),
+    Column("wait", "wait_s", format_time), Column("messages", "messages", format_number),
+    Column("sent", "bytes", lambda size: format_volume(round(size))), Column("host", "host"),
+)  # fmt: skip
+
+
+OF_COLLECTIVES: Sequence[Column[CollectiveTime]] = (
+    Column("call", "call"), Column("ranks", "ranks"), Column("size", "bytes", format_size),
+    Column("calls", "calls", format_number), Column("time", "time_s", format_time), Column("share", "share", format_share),
+    Column("wait", lambda row: None if row.wait_s is None else row.wait_s / max(row.time_s, 1e-30), format_share),
+    Column("where", lambda row: row.at.text),
+)  # fmt: skip
+
+OF_WAITS: Sequence[Column[WaitCause]] = (
+    Column("share", lambda row: row.of.share, format_share), Column("kind", lambda row: row.of.kind),
+    Column("waits at", lambda row: str(row.at)), Column("for rank", "rank"),
+    Column("its part", "rank_share", format_share), Column("late at", lambda row: str(row.before)),
+)  # fmt: skip
 
 _MOST_RANKS = 64  # of the picture of a step
 _MOST_ROWS, _MOST_ARROWS, _MOST_SPANS = 16, 160, 2000  # of a time line
