@@ -63,7 +63,7 @@ def _probe(path: Path, folder: Path, mend: str, size_bytes: int = 4096) -> None:
 
 def _target(path: Path) -> Path:
     """Return the file that a path leads to, links followed. Raises InputError where something else is there."""
-    target = _followed(path)
+    target = path if path.exists() and not (path.is_file() or path.is_dir()) else followed(path)
     if target.is_dir():
         raise InputError(f"{path} is a folder: name a file in it")
     if target.exists() and not target.is_file():
@@ -71,7 +71,7 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _followed(path: Path) -> Path:
+def followed(path: Path) -> Path:
     """Return where a path leads, its links followed. Raises InputError.
 
     What is written must not go where somebody else wants it. As Linux does in /tmp, only those links are followed that are
@@ -105,7 +105,7 @@ def _followed(path: Path) -> Path:
 def opened_to_append(path: Path) -> io.FileIO:
     """Open a file to add to it, which is made where it is not there, and its folder. Raises OSError and InputError."""
     plain(path)
-    target = path if str(path).startswith(_HANDED) else _followed(path)
+    target = path if str(path).startswith(_HANDED) else followed(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (os.O_NOFOLLOW if target is not path else 0)
     return io.FileIO(os.open(target, flags, 0o666), "ab+")
@@ -267,17 +267,17 @@ def read_json(path: Path, what: str, mend: str) -> Any:
         raise InputError(f"{what} {path} is not complete JSON (line {error.lineno}: {error.msg}): {mend}") from None
     except ValueError as error:
         raise InputError(f"{what} {path}: {error}: {mend}") from None
-    except RecursionError:
-        raise InputError(f"{what} {path} is nested too deeply: {mend}") from None
 
 
 def load_json(text: str | bytes) -> Any:
-    """Read one JSON value whose numbers are finite, as JSON has them. Raises ValueError and RecursionError."""
+    """Read one JSON value whose numbers are finite, as JSON has them. Raises ValueError."""
     if isinstance(text, bytes):
         text = text.decode()
     try:
         parse_float, parse_int = (_finite, _whole) if _LARGE.search(text) else (None, None)
         return json.loads(text, parse_constant=_no_number, parse_float=parse_float, parse_int=parse_int)
+    except RecursionError:
+        raise ValueError("values are nested too deeply") from None
     except _NoNumber as error:
         found = re.search(r'"([^"\\]{1,60})"\s*:[^"{}]*?' + re.escape(error.word), text)
         where = f"line {text.count(chr(10), 0, found.end()) + 1}, {found[1]}: " if found and "\n" in text.strip() else ""

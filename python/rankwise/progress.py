@@ -17,13 +17,16 @@ def on_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-# What moves the cursor, or turns the direction of writing; our own colours do neither.
-_UNSEEN = re.compile(r"\x1b(?!\[[0-9;]{1,8}m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# What moves the cursor, hides text, or turns the direction of writing.
+_UNSEEN = re.compile(r"\x1b\[[0-9;]{1,8}m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-def visible(text: str) -> str:
-    """Return a text whose control characters are written out: names in files of others must not steer a terminal."""
-    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
+def visible(text: str, coloured: bool = False) -> str:
+    """Return a text whose control characters are written out: names in files of others must not steer a terminal.
+
+    ``coloured``: it has colours of ours, which stay.
+    """
+    return _UNSEEN.sub(lambda found: found[0] if coloured and len(found[0]) > 1 else ascii(found[0])[1:-1], text)
 
 
 def tell(message: str) -> None:

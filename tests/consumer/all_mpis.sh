@@ -17,6 +17,9 @@ try() {  # name, mpicc, mpicxx, mpiexec, the mpicc of another MPI, whether with 
 }
 
 mkdir -p build/consumer
+bin=$PWD/$(dirname "$python")
+[[ $python = /* ]] && bin=$(dirname "$python")
+try mpich-pip "$bin/mpicc" "$bin/mpicxx" "$bin/mpiexec" /usr/bin/mpicc.openmpi
 try mpich-debian /usr/bin/mpicc.mpich /usr/bin/mpicxx.mpich /usr/bin/mpiexec.mpich /usr/bin/mpicc.openmpi
 try openmpi4-debian /usr/bin/mpicc.openmpi /usr/bin/mpicxx.openmpi /usr/bin/mpiexec.openmpi /usr/bin/mpicc.mpich
 five=$PWD/build/mpis/openmpi5

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import io
 import os
 import random
 import shlex
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +29,7 @@ import typer
 import readers
 
 LIMIT_S = 2.0  # processor time of a command line; what is large by its numbers may take longer, and is left at it
+WAIT_S = 120.0  # in all, with what it starts and waits for: longer is a fault
 SKIPPED = {"reproduce czechowski2012", "reproduce hunold2020", "reproduce wagner2024", "reproduce werner2023", "quick"}
 VALUES = """0 1 2 3 4 8 16 -1 1.5 1e3 1e999 nan inf 4x4 2x2x2 4X4 0x4 4x 1,2 1:3 3:1 1kB 4MiB 1k 10% 0.2 1s 10ms 2min all none
 1,0 auto model run simgrid direct shift isend send blocked hyperplane nearest-neighbor component n1 n[1-2] n1,n2 node,socket
@@ -104,7 +107,16 @@ def files(folder: Path) -> None:
 
 
 def _too_long(number: int, frame: object) -> None:
-    raise TooLong
+    raise TooLong(number)
+
+
+class Nothing(subprocess.Popen[Any]):
+    """No process but one more of this interpreter, which draws."""
+
+    def __init__(self, words: Any, *others: Any, **more: Any) -> None:
+        if words[0] != sys.executable:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(words[0]))
+        super().__init__(words, *others, **more)
 
 
 def flood(verb: str, command: Any, lines: int, seed: int) -> list[str]:
@@ -114,7 +126,8 @@ def flood(verb: str, command: Any, lines: int, seed: int) -> list[str]:
     draw, broken, long = random.Random(f"{verb}/{seed}"), [], 0
     codes: dict[int, int] = {}
     begun_s = time.monotonic()
-    signal.signal(signal.SIGVTALRM, _too_long)
+    for limit in (signal.SIGVTALRM, signal.SIGALRM):
+        signal.signal(limit, _too_long)
     for number in range(lines):
         if number % 50 == 0:
             files(Path())
@@ -123,12 +136,16 @@ def flood(verb: str, command: Any, lines: int, seed: int) -> list[str]:
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+                signal.setitimer(signal.ITIMER_REAL, WAIT_S)
                 try:
                     code = main.run(words)
                 finally:
                     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        except TooLong:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+        except TooLong as why:
             long += 1
+            if why.args[0] == signal.SIGALRM:
+                broken.append(f"{words}: still waits after {WAIT_S:.0f} s")
             continue
         except BaseException as error:  # what even the root has not caught
             code = 70 if not isinstance(error, SystemExit) else int(error.code or 0)
@@ -137,11 +154,15 @@ def flood(verb: str, command: Any, lines: int, seed: int) -> list[str]:
         codes[code] = codes.get(code, 0) + 1
         out.flush()
         err.flush()
-        said = (out.buffer.getvalue() + err.buffer.getvalue()).decode(errors="replace")  # type: ignore[attr-defined]
-        complaint = err.buffer.getvalue().decode(errors="replace").splitlines()[-1:]  # type: ignore[attr-defined]
+        said = (out.buffer.getvalue() + err.buffer.getvalue()).decode(errors="replace")
+        complaint = err.buffer.getvalue().decode(errors="replace").splitlines()[-1:]
         if "internal error" in said or "Traceback" in said:
             broken.append(f"{words}: {said[-300:]}")
-        elif code in (1, 2, 4) and not (complaint and complaint[0].startswith("rankwise: ")):
+        elif (
+            code in (1, 2, 4)
+            and not (complaint and complaint[0].startswith("rankwise: "))
+            and not said.startswith(("\u2717", "{"))
+        ):
             broken.append(f"{words}: exit code {code} without a word: {said[-300:]!r}")
         elif code not in (0, 130) and complaint and readers.PYTHONS_OWN.search(complaint[0].split("'")[0]):
             broken.append(f"{words}: no words for a user: {complaint[0]}")
@@ -157,7 +178,7 @@ def nothing_to_start(folder: Path) -> Iterator[None]:
     """A folder of its own to be in, an own cache, and no program on PATH."""
     back = Path.cwd()
     variables = {"PATH": str(folder / "dir"), "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "80"}
-    with mock.patch.dict(os.environ, variables), mock.patch("rankwise.launch.installed.package_folder", lambda: folder):
+    with mock.patch.dict(os.environ, variables), mock.patch("subprocess.Popen", Nothing):
         for name in [name for name in os.environ if name.startswith(("RANKWISE_", "SLURM_", "OMPI_", "PMI"))]:
             del os.environ[name]
         os.chdir(folder)
@@ -177,8 +198,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     broken: list[str] = []
     with tempfile.TemporaryDirectory() as scratch, nothing_to_start(Path(scratch)):
         for verb in given.verbs or known:
-            broken += flood(verb, known[verb], given.lines, given.seed)
-    print("\n".join(broken[:60]), file=sys.stderr)
+            found = flood(verb, known[verb], given.lines, given.seed)
+            print("".join(f"{one}\n" for one in found[:20]), end="", file=sys.stderr, flush=True)
+            broken += found
     return 1 if broken else 0
 
 

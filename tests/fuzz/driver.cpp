@@ -1,5 +1,5 @@
 // In libFuzzer's place where there is no clang: mutates the files that it is given so many times, and calls the same function.
-// driver RUNS FILE....
+// driver RUNS SEED FILE....
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace {
 
-std::mt19937_64 bits(20260101);  // NOLINT: the same inputs each time
+std::mt19937_64 bits;  // NOLINT: seeded by main
 
 std::size_t below(std::size_t end) { return end == 0 ? 0 : bits() % end; }
 
@@ -51,12 +51,13 @@ std::string mutated(std::string text, const std::string& other) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> corpus;
-  for (int i = 2; i < argc; ++i) {
+  for (int i = 3; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
     corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
   if (corpus.empty()) return 2;
   const long runs = std::atol(argv[1]);
+  bits.seed(std::strtoull(argv[2], nullptr, 10));
   for (long run = 0; run < runs; ++run) {
     const std::string text = mutated(corpus[below(corpus.size())], corpus[below(corpus.size())]);
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());

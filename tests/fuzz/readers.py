@@ -14,6 +14,7 @@ import os
 import random
 import re
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +25,8 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+
+import observed
 
 DATA = Path(__file__).parents[1] / "data"
 CORPUS = Path(__file__).parent / "corpus"
@@ -39,17 +42,22 @@ class Reader:
     seeds: Sequence[bytes]
     suffix: str = ".txt"
     named: bool = True  # the file is, in what is said of it
+    mutate: Callable[[random.Random, Sequence[bytes]], bytes] | None = None  # None: mutated
 
 
 # Words of the interpreter that no complaint may hold: it names the place and the figure.
 PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of "
                          r"range|subscriptable|"
                           r"not iterable|Exceeds the "
-                          r"limit|dtype|reshape|unpack|operand|broadcast|NoneType|\bstr\b|ufunc|inhomogeneous")  # fmt: skip
+                          r"limit|dtype|reshape|unpack|operand|broadcast|NoneType|recursion|\bstr\b|ufunc|"
+                          r"inhomogeneous")  # fmt: skip
 
 
 def readers() -> dict[str, Reader]:
     from rankwise.api import kept
+    from rankwise.collectives.settable import Setting
+    from rankwise.collectives.settings import Settings
+    from rankwise.collectives.written import Library, Rule, written
     from rankwise.engines import ledger
     from rankwise.engines.fft_lengths import Lengths
     from rankwise.health import history
@@ -63,10 +71,12 @@ def readers() -> dict[str, Reader]:
     from rankwise.measure.fitting import fit_table
     from rankwise.measure.imports.profile import read_tables
     from rankwise.measure.profiles import profile_of_samples
-    from rankwise.observe.parts import merged
     from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.slurm import jobs, states
+    from rankwise.trial import ignored
     from rankwise.trial.session import Trial, Way
+    from rankwise.workloads.collective import CollectiveOptions
+    from rankwise.workloads.collective import _measured as measured
     from rankwise.workloads.halo import read_saved
 
     tables = {kind: [path.read_bytes() for path in sorted(DATA.glob(f"*-samples/{glob}"))]
@@ -77,11 +87,21 @@ def readers() -> dict[str, Reader]:
         with mock.patch.object(states, "try_slurm", lambda *words: text):
             return [one.to_dict() for one in states.states_of(["12"])], states.log_of("12")
 
-    def parts(path: Path) -> object:
-        folder = path.parent / "parts"
-        folder.mkdir(exist_ok=True)
-        (folder / "0.node").write_bytes(path.read_bytes())
-        return merged(folder, {"schema": 1})
+    def settings(path: Path) -> object:
+        for name in ("tuned.rules", "han.rules", "env.sh"):
+            (path.parent / name).write_text("0")
+        found = Settings.read(path)
+        subprocess.run(["true"], env={**os.environ, **found.environment(path)}, check=True)
+        return found.changed(path.parent), list(found.stale("MPICH Version: 5.0", 8, 2, "m"))
+
+    def library(path: Path) -> object:
+        setting = Setting("binomial", "binomial", parameters=("k=2",))
+        found = Library.at("mpich-5.0", path)
+        return found.knows("bcast", setting), written(found, [Rule("bcast", 8, 1, 4096, setting)])
+
+    def counted(path: Path) -> object:
+        os.replace(path, path.with_name("sent.0.prof"))
+        return ignored.sent_inside(path.parent)
 
     def words(parse: Callable[[str], object]) -> Read:
         return lambda path: parse(path.read_text(errors="replace")[:2000])
@@ -124,8 +144,8 @@ def readers() -> dict[str, Reader]:
         "metis": Reader(read_graph, [METIS], ".graph"),
         "traffic": Reader(read_graph, [TRAFFIC], ".csv"),
         "mapping": Reader(lambda path: read_mapping(path, [2, 2]), MAPPINGS),
-        "record": Reader(_record, _corpus("record"), ".comm"),
-        "parts": Reader(parts, [bytes(4096), *_corpus("parts")], ".node", False),
+        "record": Reader(observed.ask, _corpus("record"), ".comm", mutate=observed.record),
+        "parts": Reader(observed.ask_parts, _corpus("parts"), ".node", False, observed.parts),
         "validation": Reader(load_validation, _corpus("validation"), ".json"),
         "mappings": Reader(load_mappings, [MAP_JSON], ".json"),
         "halo": Reader(read_saved, [HALO], ".json"),
@@ -137,6 +157,11 @@ def readers() -> dict[str, Reader]:
         "hwloc": Reader(lambda path: hwloc.parse_xml(path.read_text(errors="replace"), "lstopo"),
                         [path.read_bytes() for path in DATA.glob("machines/one*.xml")], ".xml", False),
         "jobs": Reader(job, _corpus("jobs"), ".json", False),
+        "settings": Reader(settings, [SETTINGS], ".json", False),
+        "selection": Reader(library, [SELECTION], ".so", named=False),
+        "collective": Reader(lambda path: measured(CollectiveOptions(osu=path)), [path.read_bytes() for path in
+                             sorted(DATA.glob("osu-samples/*_allreduce.txt"))]),
+        "counted": Reader(counted, [COUNTED], ".prof", named=False),
         "slurm": Reader(slurm_says, [SLURM], named=False),
     }  # fmt: skip
 
@@ -161,14 +186,6 @@ def _whole_profile() -> bytes:
     profile["packing"] = {"8": [[1000, 1e-6], [2000, 2e-6]], "64": [[1000, 5e-7]]}
     profile["shared"] |= {"levels": [{"nodes": 32, "up_bytes_per_s": 1e10}]}
     return json.dumps(profile).encode()
-
-
-def _record(path: Path) -> object:
-    from rankwise.observe.record import read_record
-    from rankwise.observe.summary import call_table, coarse_matrix, pairs
-
-    record = read_record(path)
-    return pairs(record), call_table(record), coarse_matrix(record)
 
 
 def _corpus(name: str) -> list[bytes]:
@@ -220,6 +237,13 @@ TRACE = (
 SWITCHES = [b"SwitchName=s0 Nodes=n[1-2]\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top "
             b"Switches=s[0-1]\n", b"n1 top.s0\nn2 top.s1\n",
             b"topology:\n - switch: s0\n   nodes: n[1-2]\n", b"BlockName=b0 Nodes=n[1-4]\nBlockSizes=4,8\n"]  # fmt: skip
+SETTINGS = json.dumps({
+    "schema": 1, "library": "openmpi-5.0", "mpi": "Open MPI v5.0.5", "machine": "m", "nodes": 2, "ranks": 8,
+    "variables": {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_filename": "{folder}/tuned.rules"},
+    "files": {"tuned.rules": "5f", "env.sh": "00"}, "created": "2026-01-01T00:00:00+00:00"}).encode()  # fmt: skip
+SELECTION = b"\0".join([b"\x7fELF", *(json.dumps({"collective=bcast": {"comm_type=intra": {leaf: {}}}}).encode() for leaf in (
+    "MPIR_Bcast_intra_binomial", "composition=MPIDI_Bcast_intra_composition_gamma", "MPIDI_POSIX")), b""])  # fmt: skip
+COUNTED = b"# POINT TO POINT\nE\t0\t1\t64 bytes\t2 msgs sent\t0,2\nI\t0\t1\t640 bytes\t4 msgs sent\t0,4\n"
 SLURM = (
     b"12|RUNNING|None|n[1-2]|1:00|5:00\nJobId=12 JobState=RUNNING Restarts=1 ExitCode=0:9 "
     b"StdOut=/x/log-12.txt\n12|FAILED|NonZeroExitCode|n1|1:00|5:00|1:0\n"
@@ -295,7 +319,7 @@ def flood(name: str, reader: Reader, inputs: int, seed: int, folder: Path) -> li
     path = folder / f"input{reader.suffix}"
     begun_s = time.monotonic()
     for number in range(inputs):
-        text = mutated(draw, reader.seeds)
+        text = (reader.mutate or mutated)(draw, reader.seeds)
         path.write_bytes(text)
         started_s = time.thread_time()
         try:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from rankwise.progress import meter
+from rankwise.progress import meter, visible
 
 
 def test_results_and_what_is_told_keep_their_order_in_one_pipe() -> None:
@@ -34,3 +34,9 @@ def test_without_a_terminal_a_line_now_and_then_says_how_far_it_is(monkeypatch: 
     with meter("measuring", 10) as progress:
         progress.advance(4)
     assert len(lines) == before
+
+
+def test_what_steers_a_terminal_is_written_out() -> None:
+    text = "\x1b[31mred\x1b[0m \x1b[2J\x9b\u202e\u2028 \t\n"
+    assert visible(text) == r"\x1b[31mred\x1b[0m \x1b[2J\x9b\u202e\u2028 " + "\t\n"
+    assert visible(text, coloured=True) == "\x1b[31mred\x1b[0m " + r"\x1b[2J\x9b\u202e\u2028 " + "\t\n"

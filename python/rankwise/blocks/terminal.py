@@ -71,7 +71,8 @@ def show(blocks: Iterable[Block]) -> None:
         found = _cut(found, over)
     for block, lines in found:
         if lines:
-            (tell if isinstance(block, Sentence) and block.label else print)(visible("\n".join(lines)))
+            to_stderr = isinstance(block, Sentence) and block.label
+            (tell if to_stderr else print)(visible("\n".join(lines), on_terminal(sys.stdout) and not to_stderr))
 
 
 def _cut(found: Sequence[tuple[Block, list[str]]], over: int) -> list[tuple[Block, list[str]]]:

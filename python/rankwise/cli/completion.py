@@ -16,6 +16,7 @@ from rankwise.cli.base import app, verb
 from rankwise.cli.layout import commands_of, first_sentence, options_of
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import InputError
+from rankwise.files import make_folder, write_whole
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -37,9 +38,9 @@ def completion(
     register_verbs([])
     root = typer.main.get_command(app)
     if shell == "man":
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for path, command, context in commands(root):
-            (folder / f"{path.replace(' ', '-')}.1").write_text(manual_page(path, command, context), encoding="utf-8")
+            write_whole(folder / f"{path.replace(' ', '-')}.1", manual_page(path, command, context))
         print(f"{folder}: man {folder}/rankwise.1")
     elif shell == "fish":
         print("\n".join(_fish(root)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -26,6 +27,27 @@ _MEND = "write it again with 'rankwise tune'"
 _OWN_FILES = ("coll_tuned_dynamic_rules_filename", "coll_tuned_use_dynamic_rules", "coll_han_dynamic_rules_filename")
 
 
+_VARIABLE = re.compile(r"(OMPI_MCA|MPIR_CVAR)_\w+", re.ASCII)
+
+
+def _variables(value: Any, what: str) -> dict[str, str]:
+    """Return variables as a program is given them: those of an MPI alone. Raises ValueError."""
+    for name, text in value.items():
+        if _VARIABLE.fullmatch(name) is None:
+            raise ValueError(f"{what} {name!r:.40} is no variable of Open MPI or MPICH")
+        if not isinstance(text, str) or not text.isprintable():
+            raise ValueError(f"{what}.{name} is not a printable text")
+    return dict(value)
+
+
+def _files(value: Any, what: str) -> dict[str, str]:
+    """Return names of files in the folder itself with their sums. Raises ValueError."""
+    for name, digest in value.items():
+        if Path(name).name != name or "\0" in name or not isinstance(digest, str):
+            raise ValueError(f"{what} {name!r:.40} is no file of the folder with its sum")
+    return dict(value)
+
+
 @record
 class Settings(Record):
     """What is set, for which library, ranks and machine. ``files``: by name, the SHA-256 of what was written."""
@@ -36,8 +58,8 @@ class Settings(Record):
     machine: str = key("name of the machine whose profile predicts the gains")
     nodes: int = key("number of nodes", least=1)
     ranks: int = key("number of ranks", least=1)
-    variables: Mapping[str, str] = key("variables of the environment; {folder} stands for where the files lie")
-    files: Mapping[str, str] = key("files that were written, with their SHA-256")
+    variables: Mapping[str, str] = key("variables of the environment; {folder} stands for where the files lie", read=_variables)
+    files: Mapping[str, str] = key("files that were written, with their SHA-256", read=_files)
     created: str = key("when it was written, UTC")
 
     @classmethod
@@ -47,8 +69,6 @@ class Settings(Record):
         if not path.is_file():
             raise InputError(f"{folder} has no settings ({FILE}): name a folder that 'rankwise tune -o' wrote")
         value = read_json(path, "settings of 'rankwise tune'", _MEND)
-        if isinstance(value, dict) and value.get("schema") not in (None, SCHEMA):
-            raise InputError(f"{path} has schema {value['schema']}, not {SCHEMA}: {_MEND}")
         found = read_document(cls.from_dict, value, str(path), _MEND)
         if missing := [name for name in found.files if not (path.parent / name).is_file()]:
             raise InputError(f"{path.parent} lacks {missing[0]}: {_MEND}")

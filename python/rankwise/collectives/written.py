@@ -65,7 +65,7 @@ class Library:
         for match in re.finditer(rb'\{"collective=[^\0]+', content):
             try:
                 tree = json.loads(match.group())
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             text = match.group()
             found["posix" if b"MPIDI_POSIX" in text else "ch4" if b"composition=" in text else "mpir"] = tree
@@ -175,7 +175,7 @@ def _mpich(library: Library, rules: Sequence[Rule]) -> Written:
         )
     mpir = json.loads(json.dumps(library.trees["mpir"]))
     for kind, by_ranks in _by_kind(rules):
-        branch = mpir[f"collective={kind}"]
+        branch = _branch(library, mpir, kind)
         branch["comm_type=intra"] = _by_size(by_ranks, branch["comm_type=intra"], lambda rule, base: _guarded(rule, base))
     files = {"mpir.json": _pretty(mpir)}
     variables = {"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": f"{HERE}/mpir.json"}
@@ -185,11 +185,21 @@ def _mpich(library: Library, rules: Sequence[Rule]) -> Written:
         if (whole := _FLAT.get(kind)) is None:
             continue
         leaf = f"composition=MPIDI_{kind.capitalize()}_intra_composition_{whole}"
-        branch = ch4[f"collective={kind}"]
+        branch = _branch(library, ch4, kind)
         branch["comm_type=intra"] = _by_size(by_ranks, branch["comm_type=intra"], lambda rule, base, leaf=leaf: {leaf: {}})
         files["ch4.json"] = _pretty(ch4)
         variables["MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE"] = f"{HERE}/ch4.json"
     return Written(files, variables)
+
+
+def _branch(library: Library, tree: Any, kind: str) -> dict[str, Any]:
+    """Return what a tree has of a collective. Raises InputError for a tree of another form."""
+    found = tree.get(f"collective={kind}") if isinstance(tree, dict) else None
+    if not isinstance(found, dict) or "comm_type=intra" not in found:
+        raise InputError(
+            f"{library.path} has no selection tree of {kind}: name the library that the program uses with --library-path"
+        )
+    return found
 
 
 # Which composition carries a collective out over all ranks at once; others are always so.

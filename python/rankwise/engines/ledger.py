@@ -89,7 +89,7 @@ class Where:
     def to_dict(self) -> dict[str, Any]:
         figures = None if self.profile is None else _digest(json.dumps(self.profile.to_dict(), sort_keys=True, default=str))
         named = Path(self.placement)
-        placement = _digest(named.read_text(encoding="utf-8")) if named.is_file() else self.placement
+        placement = _digest(named.read_bytes().decode(errors="replace")) if named.is_file() else self.placement
         return {"profile": figures, "ranks_per_node": self.ranks_per_node, "placement": placement, "loaded": self.loaded,
                 "as": self.ways}  # fmt: skip
 
@@ -275,7 +275,7 @@ def _record(line: str) -> Mapping[str, Any] | None:
     try:
         record = load_json(line)
         known = needed[record["record"]]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return None
     words = [record.get(key) for key in ("machine", "engine", "against", "verb", "workload", "as") if key in {*known, *record}]
     times = [record.get(key) for key in _TIMES if key in known]

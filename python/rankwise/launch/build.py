@@ -143,7 +143,7 @@ def _own_folder(folder: Path) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.stat().st_uid == os.geteuid():
+        if folder.lstat().st_uid == os.geteuid() and not folder.is_symlink():
             folder.chmod(0o700)
             return
     except OSError as error:

@@ -45,7 +45,7 @@ def read_mapping(
             found = {name: _numbered(_from_hosts(numbered, sum(node_sizes)), hosts)}
     except KeyError as error:
         raise InputError(f"{option} {path} is no mapping ({error} is missing): {fix}") from None
-    except (ValueError, TypeError, IndexError, RecursionError) as error:
+    except (ValueError, TypeError, IndexError) as error:
         raise InputError(f"{option} {path} is no mapping ({error}): {fix}") from None
     if not found:
         raise InputError(f"{option} {path} holds no node_of_cell: write it with --json --with-mapping")

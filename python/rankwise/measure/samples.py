@@ -156,7 +156,7 @@ def read_records(path: Path, trace: Trace | None = None) -> Iterator[tuple[int, 
             if trace is None or not trace.on:
                 tell(f"rankwise: {path}, line {number}: cut off in mid-line, skipped")
             continue
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise InputError(f"{path}, line {number}: {error}: remove the line, the others remain") from None
         if not isinstance(record, dict) or not isinstance(record.get("record"), str):
             raise InputError(f"{path}, line {number}: not a record of samples: is this a samples file?")

@@ -12,7 +12,7 @@ from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.observe.call_sites import merged_sites, named, numbered_site, site_text
-from rankwise.observe.parts import Part, one_world, parts_in, ranges
+from rankwise.observe.parts import Part, one_world, parts_of_nodes, ranges
 from rankwise.observe.record import parts_of
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
@@ -50,7 +50,7 @@ class Hang(JsonRecord):
 def live_ranks(path: Path) -> tuple[list[LiveRank], float]:
     """Return the ranks of the program whose record is going to be ``path``, and how long it has run. Raises InputError."""
     folder, notes = parts_of(path), list[str]()
-    parts = one_world([part for node in sorted(folder.glob("*.node")) for part in parts_in(node)], notes)
+    parts = one_world(parts_of_nodes(folder, notes), notes)
     if not parts:
         raise InputError(f"no program runs whose record is {path}: name the file that 'rankwise observe -o' was given")
     names = parts[0].names

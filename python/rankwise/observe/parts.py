@@ -19,6 +19,7 @@ import numpy as np
 
 from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
 from rankwise.observe.record import COLLECTIVE, EVENT, HISTOGRAM_BINS, Array, Record
+from rankwise.observe.sound import is_sound
 from rankwise.units import format_count, format_volume, spans
 
 
@@ -217,7 +218,7 @@ class Part:
 def merged(folder: Path, header: dict[str, Any]) -> Record | None:
     """Return what the ranks left in a folder, as a record with ``header`` and more; None where there is nothing."""
     notes: list[str] = []
-    parts = one_world([part for path in sorted(folder.glob("*.node")) for part in parts_in(path)], notes)
+    parts = one_world(parts_of_nodes(folder, notes), notes)
     if not parts:
         return None
     ranks = int(parts[0].page["ranks"])
@@ -292,13 +293,21 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
     return aligned(record)
 
 
-def parts_in(path: Path) -> Iterator[Part]:
-    """Yield what the ranks of a node left in its file."""
+def parts_of_nodes(folder: Path, notes: list[str]) -> list[Part]:
+    """Return what the ranks of all nodes left; what cannot be theirs is left out, with a note."""
+    found = [part for path in sorted(folder.glob("*.node")) for part in _parts_in(path)]
+    sound = [part for part in found if is_sound(part)]
+    if len(sound) < len(found):
+        notes.append(f"what {format_count(len(found) - len(sound), 'rank')} left is damaged and is not in the record")
+    return sound
+
+
+def _parts_in(path: Path) -> Iterator[Part]:
     with path.open("rb") as stream:
         start, size = stream.read(_REGIONS_AT), os.fstat(stream.fileno()).st_size
         if len(start) < _REGIONS_AT:
             return
-        names = start[_NAMES_AT:].partition(b"\0")[0].decode().splitlines()
+        names = start[_NAMES_AT:].partition(b"\0")[0].decode(errors="replace").splitlines()
 
         def array(at: int, dtype: np.dtype[Any], items: int) -> Array:
             stream.seek(at)

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rankwise.errors import InputError, unreadable
 from rankwise.files import kind_of, load_json, plain, write_whole
+from rankwise.observe.header import require_header
 
 MAGIC = b"RWcomm\r\n"
 SCHEMA = 1
@@ -159,7 +160,7 @@ def read_record(path: Path) -> Record:
         raise _damaged(where, "it ends within its header")
     try:
         header = load_json(content[16:end])
-    except (ValueError, RecursionError):
+    except ValueError:
         raise _damaged(where, "its header is no JSON") from None
     if not isinstance(header, dict) or type(header.get("schema")) is not int:
         raise _damaged(where, "its header has no schema")
@@ -235,8 +236,6 @@ def _check(record: Record, where: str) -> None:
     if ((nodes < -1) | (nodes >= len(record.hosts))).any():
         raise _damaged(where, "node_of_rank names no host")
     calls = record.header.get("calls", [])
-    if not isinstance(calls, list) or not all(isinstance(name, str) for name in calls):
-        raise _damaged(where, "calls is not a list of names")
     for name in ("call_counts", "call_ns"):
         array = getattr(record, name)
         if array.size and array.shape != (ranks, len(calls)):
@@ -249,19 +248,13 @@ def _check(record: Record, where: str) -> None:
             raise _damaged(where, f"the events of rank {rank} name no rank, call or kind")
     if any(len(sites) != len(record.events.get(rank, ())) for rank, sites in record.sites.items()):
         raise _damaged(where, "sites are not one for each event")
-    _check_windows(record, where)
-
-
-def _check_windows(record: Record, where: str) -> None:
-    windows = record.header.get("windows", [])
-    keys = ("rank", "first_call", "first_event", "events")
-    if not isinstance(windows, list) or not all(
-        isinstance(w, Mapping) and all(_count(w.get(key)) for key in keys) for w in windows
-    ):
-        raise _damaged(where, "windows is not a list of windows")
-    for window in windows:
-        if window["first_event"] + window["events"] > len(record.events.get(window["rank"], ())):
-            raise _damaged(where, f"a window of rank {window['rank']} ends behind its events")
+    try:
+        header = {**record.header, "hosts": list(record.hosts)}
+        require_header(header, ranks, {rank: len(events) for rank, events in record.events.items()})
+    except KeyError as error:
+        raise _damaged(where, f"its header lacks {error}") from None
+    except ValueError as error:
+        raise _damaged(where, str(error)) from None
 
 
 def _count(value: Any) -> bool:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError
-from rankwise.files import make_folder, read_json, write_json, write_whole
+from rankwise.files import followed, make_folder, read_json, write_json, write_whole
 from rankwise.reading import Trace, read_through
 from rankwise.records import Record, computed, key, record, told
 from rankwise.slurm.commands import slurm
@@ -210,7 +210,7 @@ def fetch(folder: Path, into: Path) -> list[Path]:
     make_folder(into)
     copies = []
     for path in (*results_of(folder), Path(RECORD)):
-        target = into / path
+        target = followed(into / path)
         if target.resolve() == (folder / path).resolve():
             raise InputError(f"--output {into} is the job's own folder: name another one")
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ settings and without, they did nothing. Of MPICH what can be seen is whether the
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from rankwise.launch.command import Command, mpi_library_path, program_of
 
 _STEM = "sent"
+# A line of what collectives sent: from, to, bytes, messages; what a killed rank has left of one is none.
+_INSIDE = re.compile(rb"^I\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,18}) bytes\s+(\d{1,18}) msgs", re.MULTILINE)
 
 
 def monitoring(command: Command, folder: Path) -> tuple[Command, dict[str, str]]:
@@ -43,10 +46,9 @@ def sent_inside(folder: Path) -> dict[tuple[int, int], tuple[int, int]]:
     """Return the bytes and messages that each pair of ranks sent within collectives; empty where nothing was counted."""
     found = {}
     for path in folder.glob(f"{_STEM}.*"):
-        for line in path.read_text(errors="replace").splitlines():
-            words = line.split()
-            if words[:1] == ["I"] and len(words) > 5:
-                found[int(words[1]), int(words[2])] = int(words[3]), int(words[5])
+        for line in _INSIDE.finditer(path.read_bytes()):
+            source, dest, sent_bytes, messages = map(int, line.groups())
+            found[source, dest] = sent_bytes, messages
     return found
 
 

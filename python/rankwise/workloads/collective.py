@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise import _core
 from rankwise.collectives.selection import Call, known_libraries, libraries_of, select
 from rankwise.errors import InputError, unreadable
+from rankwise.files import plain
 from rankwise.records import computed, key, record
 from rankwise.units import format_size, format_time, parse_ints, parse_sizes
 from rankwise.workloads.base import (
@@ -332,7 +333,7 @@ def _measured(options: CollectiveOptions) -> tuple[CollectiveOptions, dict[int, 
     from rankwise.measure.imports.osu import read_collective
 
     try:
-        lines = options.osu.read_text(encoding="utf-8-sig").splitlines()
+        lines = plain(options.osu).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{options.osu} {unreadable(error)}: give the output of osu_allreduce or its like") from None
     found = read_collective(options.osu, lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -51,6 +52,15 @@ def test_each_command_has_a_manual_page(rankwise: Callable[..., Any], tmp_path: 
     assert all(text.isascii() and text.count(".SH NAME") == 1 for text in pages.values())
     macros = {line.split()[0] for text in pages.values() for line in text.splitlines() if line.startswith(".")}
     assert macros <= {".TH", ".SH", ".B", ".PP", ".TP", ".nf", ".fi"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes links of another user")
+def test_manual_pages_are_not_written_through_a_link_of_another_user(rankwise: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("kept")
+    (tmp_path / "rankwise.1").symlink_to("victim")
+    os.lchown(tmp_path / "rankwise.1", 65534, 65534)
+    assert rankwise("completion", "man", "--folder", tmp_path).code == 2
+    assert (tmp_path / "victim").read_text() == "kept"
 
 
 def test_fish_has_a_line_for_each_command_and_option(rankwise: Callable[..., Any]) -> None:

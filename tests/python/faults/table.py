@@ -163,7 +163,7 @@ BAD_PROFILE = "predict exchange --ranks 4 --cutoff 1 --bytes 100 --profile bad.j
 
 PROCESSES = [
     Fault("proxy, killed", "while measuring", 1, kill(KILL, *PROXIES), quick=True),
-    Fault("proxy, SIGTERM (of which it takes no notice)", "trust", 0, kill(TERM, *PROXIES)),
+    Fault("proxy, SIGTERM (of which it takes no notice)", "stopped after", 0, kill(TERM, *PROXIES)),
     Fault("proxy, stopped", HANG, 1, kill(STOP, *PROXIES)),
     Fault("launcher, killed", "the launcher was killed while measuring .*SIGKILL", 1, kill(KILL, *LAUNCHERS)),
     Fault("launcher, SIGTERM", "while measuring", 1, kill(TERM, *LAUNCHERS)),
@@ -173,7 +173,7 @@ PROCESSES = [
     Fault("ranks, SIGTERM", "a rank died", 1, kill(TERM, KERNELS)),
     Fault("ranks, stopped", HANG, 1, kill(STOP, KERNELS)),
     Fault("a rank, stopped while the other spins", HANG, 1, lambda room: os.kill(room.processes(KERNELS)[0], STOP)),
-    Fault("ranks that get no processor for 25 s", "trust", 0, starve, resume=0, silence_s="10"),
+    Fault("ranks that get no processor for 25 s", "stopped after", 0, starve, resume=0, silence_s="10"),
     Fault("a rank, killed by the kernel at its memory "
           "limit", "a rank died.*killed a process .* for want of memory", 1, memory_limit,
           command=LARGE, root=True),
@@ -262,7 +262,7 @@ FILES = [
     Fault("file size limit", "while measuring", 1, with_words("prlimit", "--fsize=9000:9000", "--"), "before", samples="none"),
     Fault("output through a link that leads round", "m.json is a link that leads nowhere", 2,
           made("m.json", lambda path: path.symlink_to("m.json")), "before", samples="none", resume=None),
-    Fault("output through a link to another folder", "trust", 0,
+    Fault("output through a link to another folder", "stopped after", 0,
           several(made("there", Path.mkdir), made("m.json", lambda path: path.symlink_to("there/m.json"))), "before",
           resume=None),
     Fault("folder that vanishes "
@@ -277,10 +277,10 @@ FILES = [
           measured(changed("m.samples.jsonl", lambda old: old + b"\xff\x00\xfe\n")), "before", resume=0, bad_lines=1),
     Fault("samples that are no samples", "line 1: not JSON Lines", 2, written("m.samples.jsonl", b"hello\n"), "before",
           samples="none", resume=None, bad_lines=1),
-    Fault("samples that are empty", "trust", 0, written("m.samples.jsonl", b""), "before", resume=0),
+    Fault("samples that are empty", "stopped after", 0, written("m.samples.jsonl", b""), "before", resume=0),
     Fault("samples of another machine", "holds samples of two machines", 2,
           measured(changed("m.samples.jsonl", lambda old: old.replace(b'"cores":', b'"cores":9'))), "before", resume=None),
-    Fault("home that is read-only", "trust", 0, lambda room: _home(room), "before", root=True, resume=0),
+    Fault("home that is read-only", "stopped after", 0, lambda room: _home(room), "before", root=True, resume=0),
     Fault("few files may be open", "Too many open files", 1, with_words("prlimit", "--nofile=12:12", "--"), "before",
           samples="none", resume=None),
     Fault("profile cut "
@@ -290,7 +290,7 @@ FILES = [
           "empty", "bad.json is not complete JSON", 2, written("bad.json", b""), "before", BAD_PROFILE, "none", None),
     Fault("profile that is a pipe", "bad.json is a pipe", 2, made("bad.json", os.mkfifo), "before", BAD_PROFILE, "none", None),
     Fault("profile nested too "
-          "deeply", "bad.json is nested too deeply", 2, written("bad.json", b"[" * 100000), "before", BAD_PROFILE,
+          "deeply", "bad.json: values are nested too deeply", 2, written("bad.json", b"[" * 100000), "before", BAD_PROFILE,
           "none", None),
     Fault("profile with 5000 "
           "digits", "more than 4300 digits", 2, written("bad.json", b'{"schema": 1' + b"0" * 5000 + b"}"), "before",

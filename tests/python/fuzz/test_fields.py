@@ -62,6 +62,11 @@ BROKEN = [
     ("lengths", 0, "1e-06, 2e-06]", "1e-06, -1]", 0, "no time"),
     ("trial", 0, "[1.5,1.25]", '[1.5,"x"]', 0, "times_s"),
     ("trace", 0, "12 0.000001 2 1 8 100", "12 x 2 1 8 100", 0, "the trace of SimGrid"),
+    ("settings", 0, '"OMPI_MCA_coll_tuned_filename"', '"LD_PRELOAD"', 0, "variables 'LD_PRELOAD' is no variable of Open MPI"),
+    ("settings", 0, '"{folder}/tuned.rules"', '"\\u0000"', 0, "variables.OMPI_MCA_coll_tuned_filename is not a printable text"),
+    ("settings", 0, '{"tuned.rules"', '{"../x"', 0, "files '../x' is no file of the folder"),
+    ("settings", 0, '"schema": 1', '"schema": true', 0, "schema True"),
+    ("collective", 0, "11783.98", "1e400", 6, "Avg Latency(us)"),
     ("jobs", 0, '"work":', '"x":', 0, "jobs[0].work is missing"),
     ("jobs", 0, '"nodes":2', '"nodes":-2', 0, "jobs[0]: --nodes"),
 ]
@@ -98,7 +103,20 @@ def test_what_has_no_end_is_refused_and_not_waited_for(name: str, tmp_path: Path
 
 def test_each_reader_of_figures_is_in_the_table() -> None:
     # What ranks write themselves, in bytes, and what Slurm says has no lines for a user.
-    assert {name for name, *_ in BROKEN} >= KNOWN.keys() - {"record", "parts", "slurm"}
+    assert {name for name, *_ in BROKEN} >= KNOWN.keys() - {"record", "parts", "slurm", "selection", "counted"}
+
+
+@pytest.mark.parametrize("name", [name for name, reader in KNOWN.items() if reader.suffix in (".json", ".jsonl")])
+def test_what_is_nested_without_end_is_no_internal_error(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / f"input{KNOWN[name].suffix}"
+    path.write_text("[" * 100_000)
+    told = ""
+    try:
+        KNOWN[name].read(path)
+    except InputError as error:
+        told = str(error)
+    told += capsys.readouterr().err
+    assert told and not PYTHONS_OWN.search(told)
 
 
 def _places(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
+from pathlib import Path
+
 import numpy as np
 
-from rankwise.observe.parts import aligned, host_offsets
+from rankwise.observe.parts import _EDGES_AT, _REGION, _REGIONS_AT, aligned, host_offsets, merged
 from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record
 
 AHEAD_NS = np.array([0, 5_000_000, -70_000_000, 123_456])
@@ -64,3 +67,17 @@ def test_a_host_without_messages_cannot_be_told() -> None:
     record = aligned(a_ring(1, cut=True))
     assert record.header["clock_uncertainty_ns"][3] is None
     assert None not in record.header["clock_uncertainty_ns"][:3]
+
+
+def test_a_rank_whose_numbers_cannot_be_is_left_out_with_a_note(tmp_path: Path) -> None:
+    whole = lzma.decompress((Path(__file__).parents[2] / "fuzz" / "corpus" / "parts" / "two.node.xz").read_bytes())
+    page = _REGIONS_AT + _REGION  # of the second rank
+    for at, broken in ((8, False), (page + 8, True), (page + _EDGES_AT + 8, True)):  # lock; its rank; messages beyond a partner
+        content = bytearray(whole)
+        content[at : at + 8] = bytes(8) if at == 8 else b"\xff" * 8
+        (tmp_path / "n0.node").write_bytes(content)
+        record = merged(tmp_path, {})
+        assert record is not None and record.ranks == 2
+        assert ("what 1 rank left is damaged and is not in the record" in record.header["notes"]) == broken
+        assert ("rank 1 left no record" in record.header["notes"]) == broken
+        assert set(record.events) == {0} if broken else {0, 1}

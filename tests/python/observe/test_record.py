@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -123,3 +124,41 @@ def test_a_record_that_is_none_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="peer does not ascend"):
         write_record(tmp_path / "app.comm", record)
     assert not list(tmp_path.iterdir())
+
+
+SITE = {
+    "call": "MPI_Send",
+    "module": None,
+    "offset": 1,
+    "calls": 1,
+    "seconds": 0.0,
+    "ranks": 1,
+    "most_seconds": 0.0,
+    "most_rank": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("sites", [SITE | {"module": 3}], "sites name no module"),
+        ("sites", [7], r"sites\[0\] 7 is not an object"),
+        ("sites", [SITE | {"seconds": -1.0}], r"sites\[0\].seconds"),
+        ("modules", [{"path": 7}], r"modules\[0\].path"),
+        ("communicators", [{"size": 2, "ranks": [0, 9]}], "communicators have ranks that are none"),
+        ("communicators", [{"size": 2, "ranks": [1, 1]}], "or one twice"),
+        ("shapes", [{"element_bytes": 8, "commutative": True, "in_place": False, "counts": [-1]}], r"shapes\[0\].counts"),
+        ("collectives", [{"call": "MPI_Bcast"}], "its header lacks 'comm'"),
+        ("carts", [{"dims": [2, 0], "periodic": [True, True]}], r"carts\[0\].dims"),
+        ("carts", [{"dims": [2, 2], "periodic": [True]}], "dims and periodic"),
+        ("windows", [{"rank": 0, "first_call": 0, "first_event": 3, "events": 9}], "a window of rank 0 ends behind its events"),
+        ("seconds", 1e300, "seconds"),
+        ("seconds_of_rank", [1.0], "seconds_of_rank has 1 entries, not 4"),
+        ("clock_uncertainty_ns", [0], "clock_uncertainty_ns is not one for each host"),
+        ("notes", "x", "notes"),
+    ],
+)
+def test_a_header_that_cannot_be_is_told(tmp_path: Path, key: str, value: object, words: str) -> None:
+    record = a_record(4, 1)
+    with pytest.raises(InputError, match=words):
+        write_record(tmp_path / "app.comm", replace(record, header={**record.header, key: value}))
