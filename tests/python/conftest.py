@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import io
 import json
 import os
 import shutil
@@ -12,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from xml.etree import ElementTree
 
 import pytest
@@ -116,6 +118,51 @@ def schemas_hold(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     json_text, wrong = base.json_text, list[str]()
     monkeypatch.setattr(base, "json_text", checked)
+    yield
+    assert wrong == []
+
+
+@pytest.fixture(autouse=True)
+def screens_hold(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hold what verbs that start MPI would show on a terminal, also where a test asks for JSON, to what all screens keep to.
+
+    Other verbs' screens are frozen.
+    """
+    wrong = list[str]()
+    if request.node.get_closest_marker("mpi") is not None:
+        from typer._click.globals import get_current_context
+
+        import screens
+        from rankwise.blocks import terminal
+        from rankwise.cli import base
+
+        def check(blocks: Iterable[Any]) -> None:
+            if (context := get_current_context(silent=True)) is None:
+                return
+            streams = io.StringIO(), io.StringIO()
+            with (
+                contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]),
+                patch.object(terminal, "on_terminal", return_value=True), patch.dict(os.environ, COLUMNS="80", NO_COLOR="1"),
+            ):  # fmt: skip
+                show(blocks)
+            command = context.command_path + " --wide" * terminal._wide + " --all " * terminal._all
+            texts = (stream.getvalue().replace(str(Path.cwd()), ".") for stream in streams)
+            wrong.extend(f"{command}: {fault}" for fault in screens.faults(command, *texts))
+
+        def show_checked(blocks: Iterable[Any]) -> None:
+            shown = list(blocks)
+            check(shown)
+            show(shown)
+
+        def print_checked(value: object) -> None:
+            asked = sys._getframe(1).f_locals  # of base.show
+            if "found" in asked and asked.get("as_json"):
+                check(asked["found"].rendered(asked.get("blocks")))
+            print_json(value)
+
+        show, print_json = terminal.show, base.print_json
+        monkeypatch.setattr(terminal, "show", show_checked)
+        monkeypatch.setattr(base, "print_json", print_checked)
     yield
     assert wrong == []
 

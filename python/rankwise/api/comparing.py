@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rankwise.api.results import Result, sentence
-from rankwise.blocks import Block, Column, Sentence, Table, labelled
+from rankwise.blocks import NO, UNCLEAR, YES, Block, Column, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.records import computed, key, record, told
 from rankwise.units import format_ends, format_inverse, format_size, format_time, parse_share
@@ -55,7 +55,8 @@ class Compared(Result):
 
     def blocks(self, every_size: bool = False) -> Iterator[Block]:
         """Yield what was compared, of the sizes the one that differs most; or (``every_size``) all of them."""
-        yield Sentence(self.verdict)
+        mark = {"slower": NO, "unclear": UNCLEAR, "unusable": UNCLEAR}.get(self.outcome, YES)
+        yield Sentence(self.conclusion, mark=mark)
         farthest: dict[tuple[str, str], Comparison] = {}
         for c in self.found.comparisons:
             if c.size_bytes is not None and _distance(c) > _distance(farthest.setdefault((c.link, c.sending), c)):
@@ -69,6 +70,8 @@ class Compared(Result):
             yield Sentence("Of the sizes the one that differs most is shown; --all shows every one.")
         yield Sentence("B / A is a ratio of times, for 1/beta too: above 1, B is slower.")
         yield from labelled("note", self.found.notes)
+        doctor = [("rankwise doctor", "what disturbs")] if mark != YES else []
+        yield Next([*doctor, (f"rankwise report {self.a} {self.b}", "both on one page")])
 
 
 _FIGURES = {"alpha": "alpha", "beta": "1/beta", "both-ways": "both ways", "message": "a message every"}

@@ -64,7 +64,7 @@ def link_in_words(link: Link) -> list[str]:
         loaded = link.loaded
         beta = f", beta {loaded.beta_ratio:.2f} times" if loaded.beta_ratio is not None else ""
         lines.append(
-            f"with {loaded.pairs} pair(s) in the background: {format_time(loaded.alpha_s)} at 0 B, "
+            f"with {loaded.pairs} pair{'s' * (loaded.pairs != 1)} in the background: {format_time(loaded.alpha_s)} at 0 B, "
             f"alpha {loaded.alpha_ratio:.2f} times{beta} that of the free link"
         )
     return lines

@@ -124,6 +124,7 @@ class Machine(Result):
         yield from labelled("warning", profile.warnings)
         once = ["day-to-day variation is unknown: one measurement so far"] if profile.is_single else []
         yield from labelled("note", (*map(str, self.quality.further()), *once, *profile.notes()))
+        yield Next([(f"rankwise predict exchange --profile {self.path}", ""), (f"rankwise report --profile {self.path}", "")])
 
     def export(self, form: str = "csv", link: str | None = None) -> str:
         """Return the profile for other programs: ``csv``, ``osu`` (as osu_latency prints), ``simgrid`` (a platform) or

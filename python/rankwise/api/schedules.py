@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise import _core
 from rankwise.api.results import Result
-from rankwise.blocks import Block, Lines
+from rankwise.blocks import NO, YES, Block, Lines, Sentence
 from rankwise.errors import InputError
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_size, spans
@@ -172,6 +172,7 @@ class Proofs(Result):
         return [Proof(*found).to_dict() for found in self.findings]
 
     def blocks(self) -> Iterator[Block]:
+        yield Sentence(self.conclusion, mark=NO if self.wrong else YES)
         for case, findings in self.findings:
             title = f"{case.algorithm} {case.mode} {case.shell} k={case.cutoff} c={case.replication}"
             yield Lines([f"{title}: {'WRONG' if findings else 'right'}", *(f"  {finding}" for finding in findings)])
@@ -179,7 +180,9 @@ class Proofs(Result):
     @property
     def conclusion(self) -> str:
         many = len(self.findings)
-        return f"{self.wrong} of {many} schedules are wrong." if self.wrong else f"All {many} schedules are right."
+        if self.wrong:
+            return f"{self.wrong} of {many} schedules are wrong."
+        return f"All {many} schedules are right: each rank receives its blocks, each once, without a deadlock."
 
 
 def schedule(asked: ExchangeOptions, rank: int = 0, ranks_per_node: int | None = None) -> Schedule:

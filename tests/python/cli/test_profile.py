@@ -73,9 +73,9 @@ def test_compare_says_what_is_slower_and_exits_3(rankwise: Callable[..., Any]) -
         Path(f"{name}.csv").write_text("message_bytes,latency_us,sigma_us\n" + text)
         assert rankwise("profile", "import", f"{name}.csv", "--link", "other-node", "-o", f"{name}.json").code == 0
     same = rankwise("profile", "compare", "a.json", "a.json")
-    assert (same.code, same.out.splitlines()[0]) == (0, "the same within 10 %")
+    assert (same.code, same.out.splitlines()[0]) == (0, "✓ The same within 10 %.")
     slower = rankwise("profile", "compare", "a.json", "b.json")
-    assert slower.code == 3 and "slower: " in slower.out
+    assert slower.code == 3 and slower.out.startswith("✗ Slower: ")
     assert rankwise("profile", "compare", "a.json", "b.json", "--tolerance", "0.5").code == 0
     faster = rankwise("profile", "compare", "b.json", "a.json", "--all", "--json")
     assert faster.code == 0 and not faster.json["slower"]
