@@ -24,7 +24,7 @@ from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch import Mpi, stream_kernel
 from rankwise.launch.process import output_of
 from rankwise.machine.hosts import node_name
-from rankwise.measure.samples import SCHEMA, SamplesFile, new_campaign_id, now, read_records, require_fields
+from rankwise.measure.samples import SamplesFile, read_records, require_fields
 from rankwise.measure.slow_nodes import (
     CONFIRMATIONS,
     MOST_SWEEPS,
@@ -211,10 +211,8 @@ def measure_all_pairs(
         hosts, sizes = [str(host) for host in head["hosts"]], [int(size) for size in head["sizes"]]
     with SamplesFile(path) as samples:
         if not resume:
-            head = {"record": "campaign", "campaign": new_campaign_id(), "schema": SCHEMA, "kind": KIND, "created": now(),
-                    "hosts": list(hosts), "silent": silent, "sizes": list(sizes),
-                    "mpi_library": mpi.library_version}  # fmt: skip
-            samples.append(head)
+            told = {"hosts": list(hosts), "silent": silent, "sizes": list(sizes), "mpi_library": mpi.library_version}
+            head = samples.begin(kind=KIND, **told)
         run = _Run(mpi, head, known, samples, crowded, meter)
         began_s = time.monotonic()
         while run.needs_sweep():
@@ -223,7 +221,7 @@ def measure_all_pairs(
                 break
             run.sweep()
         run.confirm()
-        samples.append({"record": "complete", "campaign": head["campaign"], "at": now()})
+        samples.complete(head["campaign"])
     return load(path)
 
 

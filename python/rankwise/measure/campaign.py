@@ -21,7 +21,7 @@ from rankwise.launch.probe import require_placement
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.cells import imprecise_cells
 from rankwise.measure.places import Places, moved_to
-from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, new_campaign_id, now, read_campaigns, require_one_machine
+from rankwise.measure.samples import Campaign, SamplesFile, now, read_campaigns, require_one_machine
 from rankwise.measure.turns import LEAST_LAUNCHES, PATIENCE_S, Progress, Turn, left_of, next_of
 from rankwise.measure.witness import Watch, network_changes
 from rankwise.measure.workloads import OF_ALL_HOSTS, Cell, Part, fitted_stream, largest_bytes, parts_of
@@ -130,29 +130,18 @@ def measure(
         if campaign.complete:
             return campaign
         plan = replace(plan, places=moved_to(plan.places, hosts, plan.what in OF_ALL_HOSTS))
-    else:
-        identity = new_campaign_id()
     if path.exists() and machine:
         require_one_machine([*read_campaigns(path), Campaign({"machine": dict(machine)}, [], [])], path)
     with SamplesFile(path) as samples:
         if not resume:
-            samples.append(
-                {
-                    "record": "campaign",
-                    "campaign": identity,
-                    "schema": SCHEMA,
-                    "created": now(),
-                    "plan": plan.to_dict(),
-                    "machine": dict(machine),
-                }
-            )
+            identity = samples.begin(plan=plan.to_dict(), machine=dict(machine))["campaign"]
         else:
             between = {link: places.hosts for link, places in plan.places.items() if places.hosts}
             samples.append({"record": "resumed", "campaign": identity, "at": now(), "hosts": between})
         run = _Run(mpi, plan, identity, samples, meter, plan.progresses())
         run.take_up(last_campaign(path))
         stop = run.to_the_end()
-        samples.append({"record": "complete", "campaign": identity, "at": now(), **stop})
+        samples.complete(identity, **stop)
     return last_campaign(path)
 
 

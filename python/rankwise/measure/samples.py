@@ -68,10 +68,20 @@ class SamplesFile:
     @contextmanager
     def campaign(self, **head: object) -> Iterator[str]:
         """Open a measurement whose opening record has ``head``, and close it unless something goes wrong; gives its id."""
-        identity = new_campaign_id()
-        self.append({"record": "campaign", "campaign": identity, "schema": SCHEMA, **head, "created": now()})
+        identity = self.begin(**head)["campaign"]
         yield identity
-        self.append({"record": "complete", "campaign": identity})
+        self.complete(identity)
+
+    def begin(self, **head: object) -> dict[str, Any]:
+        """Open a measurement whose opening record has ``head``; return that record."""
+        identity = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"  # no other measurement's
+        record = {"record": "campaign", "campaign": identity, "schema": SCHEMA, "created": now(), **head}
+        self.append(record)
+        return record
+
+    def complete(self, identity: str, **stop: object) -> None:
+        """Close a measurement, with what is to be said of its end."""
+        self.append({"record": "complete", "campaign": identity, "at": now(), **stop})
 
     def _close_cut_off_line(self) -> None:
         if self._stream.tell() == 0:
@@ -128,11 +138,6 @@ class Campaign:
         """
         of_link = [s for s in self.samples if (link is None or s["class"] == link) and s.get("reference_loop_s")]
         return [max(s["reference_loop_s"]) for s in of_link if s.get("kernel") != "bandwidth"]
-
-
-def new_campaign_id() -> str:
-    """Return a name that no other measurement has: the time, and some digits more."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{time.monotonic_ns() % 10**6:06d}"
 
 
 def now() -> str:

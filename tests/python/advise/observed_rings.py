@@ -6,20 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankwise.machine.link import Point
-from rankwise.machine.profile import Link, Profile
+from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Resource, Shared
-from rankwise.models.curve import curve_from_table
 from rankwise.observe.record import HISTOGRAM_BINS, Record
+from straight import link
 from synthetic_events import Op, simulate
 
 RANKS, STEPS, SIZE = 8, 30, 100_000
 HOSTS = tuple(f"n{i}" for i in range(1, 9))
-
-
-def link(alpha_s: float, beta_s: float) -> Link:
-    points = [Point(size, *[alpha_s + beta_s * size] * 3, 9) for size in (0, 1000, 1_000_000)]
-    return Link(curve_from_table(points, "median"))
 
 
 PROFILE = Profile(

@@ -14,10 +14,9 @@ import pytest
 
 import rankwise as rw
 from rankwise.errors import InputError, UnusableEnvironmentError
-from rankwise.machine.link import Point
-from rankwise.machine.profile import LINK_CLASSES, Link, Profile
-from rankwise.models.curve import curve_from_table
+from rankwise.machine.profile import LINK_CLASSES
 from rankwise.questions import words_of
+from straight import link, machine
 
 Rankwise = Callable[..., Any]
 
@@ -25,18 +24,9 @@ Rankwise = Callable[..., Any]
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
     """A profile of a known machine between nodes and within one."""
-    line = {"same-socket": (2e-7, 1e-10), "other-node": (1e-6, 1e-9)}
-    sizes = (0, 1000, 1_000_000)
-    links = {
-        name: Link(
-            curve_from_table(
-                [Point(size, a + b * size, 0.9 * (a + b * size), 1.1 * (a + b * size), 9) for size in sizes], "median"
-            )
-        )
-        for name, (a, b) in line.items()
-    }
+    links = {"same-socket": link(2e-7, 1e-10, half_width=0.1), "other-node": link(1e-6, 1e-9, half_width=0.1)}
     path = tmp_path / "machine.json"
-    Profile({"hostname": "here", "cores": 4}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"}).save(path)
+    machine({"hostname": "here", "cores": 4}, links).save(path)
     return path
 
 

@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from rankwise.blocks import Table, terminal
-from rankwise.machine.link import Point
-from rankwise.machine.profile import Link, Profile
-from rankwise.models.curve import curve_from_table
+from straight import link, machine
 
 
 @pytest.fixture(autouse=True)
@@ -29,14 +27,7 @@ def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def two_level_profile(tmp_path: Path) -> Path:
     """A profile of nodes with two sockets, and beside it one-node.json, which knows nothing between nodes."""
-    line = {"same-socket": (2e-7, 1e-10), "other-socket": (5e-7, 4e-10), "other-node": (1e-6, 1e-9)}
-    sizes = (0, 1000, 1_000_000)
-    links = {
-        name: Link(curve_from_table([Point(size, a + b * size, a + b * size, a + b * size, 9) for size in sizes], "median"))
-        for name, (a, b) in line.items()
-    }
-    profile = Profile({"sockets": 2, "cores": 48}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"})
-    profile.save(tmp_path / "two.json")
-    inside = {name: link for name, link in links.items() if name != "other-node"}
-    Profile(profile.machine, inside, profile.created, profile.source).save(tmp_path / "one-node.json")
+    inside, described = {"same-socket": link(2e-7, 1e-10), "other-socket": link(5e-7, 4e-10)}, {"sockets": 2, "cores": 48}
+    machine(described, {**inside, "other-node": link(1e-6, 1e-9)}).save(tmp_path / "two.json")
+    machine(described, inside).save(tmp_path / "one-node.json")
     return tmp_path / "two.json"

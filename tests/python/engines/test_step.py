@@ -16,23 +16,16 @@ from rankwise.engines.predict import predict_rows
 from rankwise.engines.step import Described, step_pricer
 from rankwise.errors import InputError
 from rankwise.machine.library import load_machine
-from rankwise.machine.link import Point
-from rankwise.machine.profile import Link, Profile
+from rankwise.machine.profile import Profile
 from rankwise.machine.shared import Level, Resource, Shared
 from rankwise.mapping import How, map_grid
 from rankwise.mapping.mapper import StepTime
 from rankwise.mapping.problem import problem_of
-from rankwise.models.curve import curve_from_table
 from rankwise.workloads.exchange import ExchangeCase
 from rankwise.workloads.stencil import StencilCase
+from straight import link
 
-
-def _link(alpha_s: float, beta_s: float) -> Link:
-    points = [Point(size, *[alpha_s + beta_s * size] * 3, 9) for size in (0, 1000, 1_000_000)]
-    return Link(curve_from_table(points, "median"))
-
-
-LINKS = {"same-socket": _link(2e-7, 1e-10), "other-socket": _link(5e-7, 4e-10), "other-node": _link(1.7e-6, 3.1e-10)}
+LINKS = {"same-socket": link(2e-7, 1e-10), "other-socket": link(5e-7, 4e-10), "other-node": link(1.7e-6, 3.1e-10)}
 SHARED = Shared(card=Resource(3.4e9), memory=Resource(2.3e10), levels=(Level(2, 4.1e9), Level(4, 5.3e9)))
 ONE_SOCKET = Profile({}, {name: LINKS[name] for name in ("same-socket", "other-node")}, "", {}, shared=SHARED)
 TWO_SOCKETS = Profile({"sockets": 2}, LINKS, "", {}, shared=SHARED)

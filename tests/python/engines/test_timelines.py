@@ -14,22 +14,16 @@ from rankwise.engines.placement import profile_placement
 from rankwise.engines.timelines import predicted
 from rankwise.errors import InputError
 from rankwise.launch.smpi import Call, Message, read_trace
-from rankwise.machine.link import Point
-from rankwise.machine.profile import Link, Profile
-from rankwise.models.curve import curve_from_table
+from rankwise.machine.profile import Profile
 from rankwise.observe.timeline import Timeline
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Site
+from straight import link, machine
 
 
 @pytest.fixture
 def profile() -> Profile:
-    lines = {"same-socket": (2e-7, 1e-10), "other-node": (1e-6, 1e-9)}
-    links = {
-        name: Link(curve_from_table([Point(s, a + b * s, a + b * s, a + b * s, 9) for s in (0, 1000, 1_000_000)], "median"))
-        for name, (a, b) in lines.items()
-    }
-    return Profile({"cores": 4}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"})
+    return machine({"cores": 4}, {"same-socket": link(2e-7, 1e-10), "other-node": link(1e-6, 1e-9)})
 
 
 def is_sound(line: Timeline) -> None:

@@ -14,14 +14,13 @@ import pytest
 from rankwise.engines.placement import profile_placement
 from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
-from rankwise.machine.link import Point
-from rankwise.machine.profile import Link, Profile
-from rankwise.models.curve import curve_from_table
+from rankwise.machine.profile import Profile
 from rankwise.workloads.base import Site
 from rankwise.workloads.exchange import WORKLOAD as EXCHANGE
 from rankwise.workloads.exchange import ExchangeOptions
 from rankwise.workloads.halo import WORKLOAD, HaloCase, HaloOptions, Surface
 from rankwise.workloads.stencil import StencilCase
+from straight import link, machine
 
 
 def cases(**options: object) -> list[HaloCase]:
@@ -87,9 +86,7 @@ def test_surfaces_name_a_question() -> None:
 
 def test_predict_and_choose_speak_of_halos(rankwise: Callable[..., Any], tmp_path: Path) -> None:
     profile = tmp_path / "link.json"
-    points = [Point(size, 1e-6 + 1e-9 * size, 1e-6 + 1e-9 * size, 1e-6 + 1e-9 * size, 9) for size in (0, 1000, 1_000_000)]
-    links = {name: Link(curve_from_table(points, "median")) for name in ("same-socket", "other-node")}
-    Profile({"sockets": 1, "cores": 4}, links, "2026-01-01T00:00:00Z", {"kind": "made for a test"}).save(profile)
+    machine({"sockets": 1, "cores": 4}, dict.fromkeys(("same-socket", "other-node"), link(1e-6, 1e-9))).save(profile)
     asked = ("--grid", "4x4x2", "--halo", "49kB,70kB,100kB", "--profile", profile, "--json")
     rows = rankwise("predict", "halo", *asked).json["rows"]
     assert [(row["algorithm"], row["messages_per_rank"]) for row in rows] == [("direct", 5), ("staged", 5)]
