@@ -184,6 +184,23 @@ def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     return call
 
 
+@pytest.fixture
+def imported(rankwise: Callable[..., Result]) -> Callable[..., Path]:
+    """Write the profile of a published table's ping-pongs over a link class."""
+
+    def profile(link: str, output: str = "machine.json") -> Path:
+        table = Path(__file__).parents[1] / "data" / "werner2023_pingpong.csv"
+        assert rankwise("profile", "import", table, "--link", link, "-o", output).code == 0
+        return Path(output)
+
+    return profile
+
+
+@pytest.fixture
+def jureca(imported: Callable[..., Path]) -> Path:
+    return imported("other-node", "jureca.json")
+
+
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cache of all tests that load the library from Python: it is built once for them, and for all processes."""

@@ -17,14 +17,6 @@ CONTRACT = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def jureca(rankwise: Callable[..., Any]) -> Path:
-    assert (
-        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
-    )
-    return Path("jureca.json")
-
-
 def test_the_paper_s_table_2_comes_out_within_20_ns(rankwise: Callable[..., Any], jureca: Path) -> None:
     result = rankwise(
         "predict", "exchange", "--algorithm", "shift", "--mode", "ssend", "--dims", "1", "--cutoff", "1:10",

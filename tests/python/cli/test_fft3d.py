@@ -43,11 +43,10 @@ def test_run_times_phases_and_checks_values(rankwise: Rankwise, tmp_path: Path) 
 
 
 @pytest.mark.mpi
-def test_measure_predict_validate(rankwise: Rankwise) -> None:
+def test_measure_predict_validate(rankwise: Rankwise, imported: Callable[..., Path]) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("cachegrind is not installed (Debian: apt-get install valgrind)")
-    table = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
-    assert rankwise("profile", "import", table, "--link", "other-node", "-o", "machine.json").code == 0
+    imported("other-node")
     result = rankwise("predict", "fft3d", "--ranks", "2")
     assert result.code == 2 and "rankwise measure fft3d" in result.err
     result = rankwise("measure", "fft3d", "--n", "8,24", "--ranks", "1,2", "--seconds", "0.05", "--json")

@@ -206,10 +206,8 @@ def test_stencil_scaling(rankwise: Callable[..., Any]) -> None:
     assert len(varied) == 7 and varied[0]["varied"] == "latency"
 
 
-def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any]) -> None:
-    data = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
-    assert rankwise("profile", "import", data, "--link", "other-node", "-o", "jureca.json").code == 0
-    result = rankwise("project", "exchange", "--machine", "jureca.json", "--set", "latency=0.5x", "--cutoff", "2", "--json")
+def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any], jureca: Path) -> None:
+    result = rankwise("project", "exchange", "--machine", jureca, "--set", "latency=0.5x", "--cutoff", "2", "--json")
     assert result.code == 0, result.err
     asked = rankwise("project", "fft3d", "--machine", "jureca.json", "--n", "512", "--nodes", "8")
     assert asked.code == 2 and "has no topology" in asked.err

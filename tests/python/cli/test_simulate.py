@@ -9,19 +9,10 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-DATA = Path(__file__).parents[2] / "data"
 CONTRACT = {
     "engine", "algorithm", "mode", "dims", "cutoff", "replication", "ranks", "message_bytes", "time_s", "time_lo_s",
     "time_hi_s", "messages_per_rank", "bytes_per_rank", "verified",
 }  # fmt: skip
-
-
-@pytest.fixture
-def jureca(rankwise: Callable[..., Any]) -> Path:
-    assert (
-        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
-    )
-    return Path("jureca.json")
 
 
 def test_without_simgrid_the_verb_says_how_to_install_it(

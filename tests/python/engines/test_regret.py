@@ -10,8 +10,6 @@ from rankwise.decide.choice import Candidate, Choice, Question
 from rankwise.decide.regret import Regret, Trial
 from rankwise.workloads.exchange import ExchangeCase
 
-DATA = Path(__file__).parents[2] / "data"
-
 
 def _trial(**times_s: Sequence[float]) -> Trial:
     """Make a trial whose first candidate was chosen; names are those of algorithms."""
@@ -56,10 +54,8 @@ def test_a_summary_is_the_mean_over_all_trials() -> None:
     assert [c["measured_time_s"] for c in row["candidates"]] == [3.0, 2.0]
 
 
-def test_every_candidate_is_run_in_every_round(rankwise: Callable[..., Any]) -> None:
-    assert (
-        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "same-socket", "-o", "machine.json").code == 0
-    )
+def test_every_candidate_is_run_in_every_round(rankwise: Callable[..., Any], imported: Callable[..., Path]) -> None:
+    imported("same-socket")
     result = rankwise(
         "validate", "choose", "--ranks", "2", "--cutoff", "1", "--bytes", "8,1000", "--algorithm", "direct,shift",
         "--mode", "isend,ssend", "--rounds", "2", "--seconds", "0.005", "--json",
@@ -76,22 +72,17 @@ def test_every_candidate_is_run_in_every_round(rankwise: Callable[..., Any]) -> 
         assert row["fastest"] == {key: fastest[key] for key in row["fastest"]}
 
 
-def test_one_round_tells_nothing(rankwise: Callable[..., Any]) -> None:
-    assert (
-        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "same-socket", "-o", "machine.json").code == 0
-    )
+def test_one_round_tells_nothing(rankwise: Callable[..., Any], imported: Callable[..., Path]) -> None:
+    imported("same-socket")
     result = rankwise("validate", "choose", "--ranks", "2", "--rounds", "1")
     assert (result.code, result.out) == (2, "")
     assert "--rounds 1 is too few" in result.err
 
 
 @pytest.mark.simgrid
-def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any]) -> None:
-    assert (
-        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
-    )
+def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any], jureca: Path) -> None:
     result = rankwise(
-        "validate", "choose", "--engine", "simgrid", "--profile", "jureca.json", "--ranks", "27", "--dims", "3",
+        "validate", "choose", "--engine", "simgrid", "--profile", jureca, "--ranks", "27", "--dims", "3",
         "--cutoff", "1", "--bytes", "8,64kB", "--json",
     )  # fmt: skip
     assert result.code == 0, result.err
@@ -106,5 +97,5 @@ def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any]) -> 
     ]
     assert alone["measured_time_s"] > 0
     assert small["noise"] == large["noise"] == 0.0
-    again = rankwise("validate", "choose", "--engine", "guess", "--profile", "jureca.json")
+    again = rankwise("validate", "choose", "--engine", "guess", "--profile", jureca)
     assert (again.code, again.out) == (2, "") and "choose one of run, simgrid" in again.err

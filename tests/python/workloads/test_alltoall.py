@@ -9,17 +9,13 @@ from typing import Any
 
 import pytest
 
-DATA = Path(__file__).parents[2] / "data"
-
 # One message from rank 0 to rank 1 and back, by the kernel of the campaigns.
 BOUNCE = Path(__file__).parents[3] / "examples" / "extensions" / "workload" / "bounce.py"
 
 
 @pytest.fixture
-def machine(rankwise: Callable[..., Any]) -> Path:
-    table = DATA / "werner2023_pingpong.csv"
-    assert rankwise("profile", "import", table, "--link", "same-socket", "-o", "machine.json").code == 0
-    return Path("machine.json")
+def machine(imported: Callable[..., Path]) -> Path:
+    return imported("same-socket")
 
 
 def test_both_methods_are_priced_by_their_schedules(rankwise: Callable[..., Any], machine: Path) -> None:

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from rankwise.workloads.stencil import cells_of_ranks
 
-DATA = Path(__file__).parents[2] / "data"
-
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.randoms())
 def test_every_rank_gets_a_cell_of_its_node(node_of_rank: list[int], random: Any) -> None:
@@ -68,14 +66,6 @@ def test_a_table_of_instantiation(rankwise: Callable[..., Any]) -> None:
     assert "slowest rank" in result.out and "hyperplane" in result.out
 
 
-@pytest.fixture
-def jureca(rankwise: Callable[..., Any]) -> Path:
-    assert (
-        rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", "other-node", "-o", "jureca.json").code == 0
-    )
-    return Path("jureca.json")
-
-
 GRID = ("--grid", "4x4", "--nodes", "16", "--ppn", "1", "--stencil", "moore:1", "--profile", "jureca.json")
 
 
@@ -96,9 +86,9 @@ def test_a_stencil_is_priced_as_its_messages_at_once(rankwise: Callable[..., Any
     assert rows[2]["speedup_over_blocked"] == 1.0
 
 
-def test_the_mapping_with_least_time_is_chosen(rankwise: Callable[..., Any], jureca: Path) -> None:
+def test_the_mapping_with_least_time_is_chosen(rankwise: Callable[..., Any], imported: Callable[..., Path]) -> None:
     for link in ("same-socket", "other-node"):
-        assert rankwise("profile", "import", DATA / "werner2023_pingpong.csv", "--link", link, "-o", f"{link}.json").code == 0
+        imported(link, f"{link}.json")
     both = json.loads(Path("other-node.json").read_text())
     inside = json.loads(Path("same-socket.json").read_text())["links"]["same-socket"]
     both["links"]["same-socket"] = inside
@@ -137,9 +127,8 @@ def test_the_model_stands_beside_the_simulation(rankwise: Callable[..., Any], ju
 
 
 @pytest.mark.mpi
-def test_the_model_stands_beside_real_ranks(rankwise: Callable[..., Any]) -> None:
-    table = DATA / "werner2023_pingpong.csv"
-    assert rankwise("profile", "import", table, "--link", "same-socket", "-o", "machine.json").code == 0
+def test_the_model_stands_beside_real_ranks(rankwise: Callable[..., Any], imported: Callable[..., Path]) -> None:
+    imported("same-socket")
     result = rankwise("validate", "stencil", "--grid", "2", "--stencil", "moore:1", "--algorithm", "blocked", "--periodic",
         "none",
                       "--seconds", "0.02", "-o", "validate.json", "--json")  # fmt: skip
