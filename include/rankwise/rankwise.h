@@ -312,7 +312,7 @@ RANKWISE_API rankwise_result rankwise_halo_create_f(rankwise_fint cart, int nfie
                                                     const rankwise_halo_options* options, rankwise_halo* halo);
 
 /* Memory for arrays whose halos ranks of the same node read straight from each other, in place of messages; auto does so where
- * all fields of a halo lie in it, on this node and those beside it in the grid. Zeros, page-aligned; nothing of it outlives
+ * all fields of a halo lie in it, on this node and those next to it in the grid. Zeros, page-aligned; nothing of it outlives
  * the process. Not collective; free it after the halos that use it. With it, a halo is complete when the partners of the node
  * have come to wait (or test), too: between start and wait no rank may wait for another but by MPI's messages that are on
  * their way. Fields of a later start must lie in such memory, too. ARGUMENT: memory that halo_alloc did not give. */

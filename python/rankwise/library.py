@@ -155,7 +155,7 @@ def _loaded_mpi() -> set[Path]:
 
 
 def _compilers(loaded: set[Path]) -> list[Path]:
-    """Return the compiler wrappers that may belong to a library: those beside it first, then those on PATH."""
+    """Return the compiler wrappers that may belong to a library: those next to it first, then those on PATH."""
     folders = [str(parent / "bin") for path in sorted(loaded) for parent in path.parents[1:4]]
     names = ["mpicxx_abi"] if any("abi" in path.name for path in loaded) else ["mpicxx", "mpicxx.mpich", "mpicxx.openmpi"]
     places = [os.pathsep.join(folders), os.environ.get("PATH", os.defpath)]

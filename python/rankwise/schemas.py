@@ -96,7 +96,7 @@ class Jobs(Record):
     jobs: list[JobState] = key("one entry a job")
 
 
-# Of each workload what a case is, what its rows have beside others, and what was asked of all.
+# Of each workload what a case is, what its rows have besides others, and what was asked of all.
 WORKLOADS: dict[str, dict[Any, Any]] = {
     "exchange": {Case: ExchangeCase},
     "stencil": {Case: StencilCase, Figures: StencilFigures},

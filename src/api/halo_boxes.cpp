@@ -115,7 +115,7 @@ void HaloBoxes::agree_on_order() {
   if (alike.largest(most) == -alike.largest(least)) spec_.order = order;
 }
 
-// Ranks beside each other on an axis must have the same extents on all others.
+// Ranks next to each other on an axis must have the same extents on all others.
 void HaloBoxes::compare_faces() const {
   const Grid& grid = comm_.grid();
   std::vector<Index> own;

@@ -232,7 +232,7 @@ void bind_cost(nb::module_& m) {
             return rankwise::read_machine(profile, {link_model, loaded});
           },
           nb::arg("profile"), nb::arg("link_model") = "", nb::arg("loaded") = false,
-          "profile: its JSON text; link_model: empty for what the profile chose; loaded: as measured beside background "
+          "profile: its JSON text; link_model: empty for what the profile chose; loaded: as measured under background "
           "traffic. Raises ValueError for figures that are wrong or missing.")
       .def(
           "alone", [](const Machine& self) { return self.alone(); },
@@ -342,7 +342,7 @@ void bind_cost(nb::module_& m) {
            "rank, "
            "peer, tag, sends, blocking, bytes, and when it was posted and done (s); of each step rank, first message, "
            "messages, term (0 a "
-           "message on its own, 1 further ones beside it, 2 what others send over its way, 3 the processor), and when it "
+           "message on its own, 1 further ones in flight with it, 2 what others send over its way, 3 the processor), and when it "
            "begins and ends (s).")
       .def_prop_ro(
           "message_blocks", [](const Judged& self) { return self.walk.message_blocks(); },

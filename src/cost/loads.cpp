@@ -165,7 +165,7 @@ void LoadsOfUses::add_total(std::size_t resource, Index unit, double held_s, dou
 Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, const Phases& phases, const std::vector<Use>& uses,
                                       const Census& census) {
   are_representatives_ = true;
-  // Of each phase and resource the uses, which lie beside each other, and what one message of each holds it for.
+  // Of each phase and resource the uses, which lie next to each other, and what one message of each holds it for.
   std::vector<std::uint32_t> first_use(phases.count * resources() + 1, 0);
   std::vector<Share> shares;
   for (const Use& use : uses) {

@@ -2,7 +2,7 @@
 //
 // Schedules are one program on all ranks, so that equal steps meet in time. A phase is what is in flight together: the
 // messages of one step; where senders wait for their receivers, those of a step with as many before them in their chain (of
-// messages between nodes as many of these: those inside a node take no time beside them).
+// messages between nodes as many of these: those inside a node take no time compared with them).
 // A resource is held by the messages of a phase for the sum of their times (Machine::hold_s), so that a message that meets
 // others on its way waits for what is longer than its own time; and no round takes less than all that a resource is held for.
 #pragma once

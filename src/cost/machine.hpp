@@ -123,7 +123,7 @@ struct Machine {
   std::optional<Resource> socket;   // memory of a socket; likewise
   std::optional<Resource> sockets;  // the link between a node's sockets; likewise
   std::vector<SwitchLevel> levels;  // the inner first
-  // Of so many fresh bytes on one processor, beside messages whose steps were timed; not given: nothing.
+  // Of so many fresh bytes on one processor, along with messages whose steps were timed; not given: nothing.
   std::optional<TimeCurve> copy = {};
   std::optional<TimeCurve> add = {};
 

@@ -139,7 +139,7 @@ class Layout {
 
   const Placement& placement_;
   std::vector<Index> ranks_by_node_;   // of a placement that is not blocked
-  std::vector<std::int32_t> node_of_;  // likewise, where no more is known of ranks: beside each other, to be looked up fast
+  std::vector<std::int32_t> node_of_;  // likewise, where no more is known of ranks: next to each other, to be looked up fast
   std::vector<std::size_t> first_;
   struct Known {
     std::vector<bool> periodic;

@@ -18,7 +18,7 @@
 //
 // Where the steps themselves were timed on every link in use (StepCosts), a step takes what they say in place of T, E and g:
 // the first step of a round as from a start, later ones as forwarding; single messages of blocking modes as links of a
-// chain; with copies and additions beside them.
+// chain; with copies and additions in flight with them.
 #pragma once
 
 #include <memory>
@@ -47,7 +47,7 @@ struct Cost {
 
 // When each rank did what, for a time line: of a walk of all ranks.
 struct History {
-  // What a step takes longest for: a message on its own, further ones beside it, what others send over its way, or the
+  // What a step takes longest for: a message on its own, further ones in flight with it, what others send over its way, or the
   // processor's share of each.
   enum class Term : std::uint8_t { message, messages, shared, processor };
   struct Message {
@@ -121,7 +121,7 @@ class Walk {
   [[nodiscard]] const Discrepancy& discrepancy() const;
 
  private:
-  // What the time of an operation depends on, found once, beside its passage.
+  // What the time of an operation depends on, found once, next to its passage.
   struct Transfer {
     std::uint32_t chains = 1;       // of its step, where messages are forwarded as they arrive
     std::uint32_t first_after = 0;  // index into Part::after

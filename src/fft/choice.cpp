@@ -25,7 +25,7 @@ constexpr double least_s = 0.3;  // of trials in all, rounds permitting
 constexpr double most_s = 1.0;   // beyond the least rounds
 constexpr double all_s = 0.1;    // as long none is left out: a burst of other load may hit all rounds of one
 constexpr Index usual_chunks = 8;
-// Fields of a node share memory, and what one waits for another is nothing beside so much work.
+// Fields of a node share memory, and what one waits for another is nothing against so much work.
 constexpr double most_joined_bytes = 256e3;
 constexpr double guessed_flop_per_s = 4e9;  // of a core's FFTs: only weighs slices against none before any is tried
 constexpr double gain = 0.97;               // another than the judge's first must be as much quicker

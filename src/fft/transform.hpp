@@ -89,7 +89,7 @@ struct ShortenedTimes {
   std::vector<double> stage_s;  // compute and shuffle of each stage: before the first exchange, between them, after the last
 };
 
-// How many columns of so many points make a panel, beside an array of array_bytes: it is small against that, too.
+// How many columns of so many points make a panel, next to an array of array_bytes: it is small against that, too.
 inline constexpr Index most_columns = 64;
 [[nodiscard]] Index whole_panel(Index points, Index columns, std::size_t value_bytes, std::size_t array_bytes);
 // How many planes are transformed at a time where they go out in so many slices.

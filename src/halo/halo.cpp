@@ -391,7 +391,7 @@ std::vector<HaloReach> own(const std::vector<HaloReach>& reaches, bool is_own) {
   return kept;
 }
 
-// The axis with its neighbours' stretches only; with the own one only; with the own one and all of the halo beside it.
+// The axis with its neighbours' stretches only; with the own one only; with the own one and all of the halo next to it.
 HaloReaches neighbours_only(const HaloReaches& axis) { return {own(axis.receives, false), own(axis.sends, false)}; }
 HaloReaches own_only(const HaloReaches& axis) { return {own(axis.receives, true), own(axis.sends, true)}; }
 HaloReaches with_halo(const HaloReaches& axis) {

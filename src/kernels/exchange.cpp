@@ -61,7 +61,7 @@ ExchangeCase parse_case(const std::string& text, const GridShape& shape) {
 }
 
 // A short ping-pong between ranks 0 and 1 while the others wait: how fast the machine is at this minute. Its samples
-// (round trips, rank 0 only) stand beside those of the exchange, so that a drift of the machine can be told from an error
+// (round trips, rank 0 only) stand next to those of the exchange, so that a drift of the machine can be told from an error
 // of the prediction.
 class ReferencePingPong {
  public:

@@ -161,7 +161,7 @@ std::vector<Vertex> matched(const WeightedGraph& graph, std::int64_t most, std::
     mate[slot(v)] = best;
     mate[slot(best)] = v;
   }
-  // Those left alone beside the same neighbour, as the many around a hub, or without any.
+  // Those left alone next to the same neighbour, as the many around a hub, or without any.
   std::vector<Vertex> waiting(mate.size() + 1, no_vertex);
   for (const Vertex v : order) {
     if (mate[slot(v)] != no_vertex) continue;

@@ -154,7 +154,7 @@ class Repair {
     std::uint32_t at = 0;  // among the offers of the node whose turn it is
   };
 
-  // The cheapest vertex that a node can give to each neighbouring one. Known until something moves beside it.
+  // The cheapest vertex that a node can give to each neighbouring one. Known until something moves next to it.
   const std::vector<Offer>& offers_of(NodeId node) {
     auto& offers = offers_[slot(node)];
     if (known_[slot(node)]) return offers;

@@ -367,7 +367,7 @@ namespace {
 //
 // Pushed together along an axis, n cells are s_1 columns with level sets A = L_1, L_2, ... of s_t cells, each within the
 // one before. Two neighbouring columns whose heights differ by x lose max(3x, 4 + x) >= 4 + x pairs where both are there;
-// beside no column one of height h loses 3h = h + 2 + 2(h - 1). Summed: all differences of heights, which are sum_t c(s_t);
+// next to no column one of height h loses 3h = h + 2 + 2(h - 1). Summed: all differences of heights, which are sum_t c(s_t);
 // 4 for each of the (8 s_1 - c(A)) / 2 pairs of columns and 2 for each of the c(A) at the rim, 16 s_1 together; 2 s_1 at
 // the ends of columns; and 2(h - 1) at the rim, which is 2 for each pair of a cell of B = L_t, t > 1, and one outside A.
 // There are e(B, outside A) = (c(B) + c(A) - c(A without B)) / 2 of these, and c(A without B) <= 8 (s_1 - s_t). So

@@ -53,7 +53,7 @@ std::unique_ptr<Mapping> lattice_strips(const MappingProblem& problem, Objective
 
 // Groups of cells that talk to each other, directly or through others.
 
-// The group of each cell, numbered by one of its cells. Each offset joins a cell with the one beside it, so that of two
+// The group of each cell, numbered by one of its cells. Each offset joins a cell with the one next to it, so that of two
 // opposite ones either will do.
 [[nodiscard]] std::vector<Index> groups_of(const Grid& grid, std::span<const Coords> offsets);
 

@@ -49,7 +49,7 @@ class TubeCosts {
   [[nodiscard]] double leaving_block(const TubeShape& shape, Index count) const;
 
   // The weight of all edges, both ways, between the last cells of one tube and the first of the next, which runs back.
-  // The next one lies beside the first along b; or, where over is set, along c, and its b is turned.
+  // The next one lies next to the first along b; or, where over is set, along c, and its b is turned.
   [[nodiscard]] Index shared(const TubeShape& shape, Index last, const TubeShape& next, Index first, bool over);
 
  private:

@@ -53,7 +53,7 @@ struct comm_line {
   uint32_t is_inter;  // an inter-communicator, whose size is that of the other group
 };
 
-// What MPI's rules for a collective ask for beside its bytes: three words, and of each rank the bytes where they differ.
+// What MPI's rules for a collective ask for besides its bytes: three words, and of each rank the bytes where they differ.
 enum { NOT_COMMUTATIVE = 1, IN_PLACE = 2 };
 struct shape {
   uint64_t element_bytes, flags, counts;

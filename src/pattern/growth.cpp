@@ -68,7 +68,7 @@ constexpr double clear_lead = 0.1;
 // For a step straight on from the rank behind: as no square leads there, the fewer other ways the better.
 constexpr double straight_bonus = 0.25;
 constexpr double joined_malus = 0.05;
-constexpr double stranger_malus = 0.5;  // for a cell beside whose rank one does not talk to
+constexpr double stranger_malus = 0.5;  // for a cell next to a rank that one does not talk to
 constexpr int longest_step = 8;
 
 }  // namespace

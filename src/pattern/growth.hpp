@@ -103,7 +103,7 @@ class Growth {
 // The steps that at least half of the pairs of placed ranks take that could.
 Steps learn_steps(const Links& links, const CellLayout& layout);
 
-// Where to begin: a rank, and which of its neighbours sit beside it along which axis.
+// Where to begin: a rank, and which of its neighbours sit next to it along which axis.
 struct Frame {
   CellLayout layout;  // the rank at 0, its neighbours at plus and minus 1 of each axis
   Steps steps;        // those of the backbone

@@ -83,7 +83,7 @@ std::vector<Known> all_known;
 std::mutex guarding;
 constexpr std::size_t most_known = 16;
 
-// 63 bits of what the mapping depends on beside the group: the grid, and what the environment asks for.
+// 63 bits of what the mapping depends on besides the group: the grid, and what the environment asks for.
 std::uint64_t key_of(int ndims, const int dims[], const int periods[]) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
   const auto mix = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3ULL; };

@@ -160,7 +160,7 @@ bool serve(const NeighborCall& call, int* result) {
   if (plan == nullptr) return pass();
   auto* request = reinterpret_cast<MPI_Request*>(call.word[call.words - 1]);
   if (request == nullptr) return pass();
-  MPI_Request theirs = MPI_REQUEST_NULL;  // MPI's own, which goes on beside ours
+  MPI_Request theirs = MPI_REQUEST_NULL;  // MPI's own, which goes on meanwhile
   if (mode == NeighborMode::check) {
     NeighborCall shadow = call;
     shadow.word[call.words - 1] = reinterpret_cast<Handle>(&theirs);

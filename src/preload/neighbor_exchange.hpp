@@ -73,7 +73,7 @@ class NeighborCheck {
 struct RequestKind {
   bool persistent = false;
   bool checked = false;                   // against MPI's own,
-  MPI_Request theirs = MPI_REQUEST_NULL;  // which goes on beside it
+  MPI_Request theirs = MPI_REQUEST_NULL;  // which goes on meanwhile
 };
 
 // Makes the request of an exchange and, unless persistent, starts it.

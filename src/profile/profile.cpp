@@ -80,7 +80,7 @@ Lines beyond_its_rows(Lines curve, const Lines& send) {
   return {std::move(curve.lines), send.largest_bytes};
 }
 
-// How much slower messages are beside background traffic; all ways of sending alike, for one of them was measured.
+// How much slower messages are under background traffic; all ways of sending alike, for one of them was measured.
 struct Slowdown {
   double alpha = 1.0;
   double beta = 1.0;

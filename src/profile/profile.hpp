@@ -10,7 +10,7 @@ namespace rankwise {
 // Which figures of a profile to take.
 struct ProfileUse {
   std::string link_model;  // hockney, piecewise, loggp, max-rate; empty: what the profile chose for each curve
-  bool loaded = false;     // as measured beside background traffic
+  bool loaded = false;     // as measured under background traffic
 };
 
 // Throws std::invalid_argument, with the line and what is wrong, for text that is no profile of schema 1 or 2, for tables of

@@ -124,7 +124,7 @@ Ends make_node(s4u::NetZone* parent, unsigned long id, const Platform& platform)
     return s4u::LinkInRoute(each, s4u::LinkInRoute::Direction::UP);
   }();
   // A message takes at most the rate of the narrowest link of its route. What bounds one message alone is a link of its own
-  // that never fills, beside those that messages share. (FATPIPE says the same, at the cost of a look at all messages of the
+  // that never fills, next to those that messages share. (FATPIPE says the same, at the cost of a look at all messages of the
   // link for each of them whenever shares are computed: hours where thousands of ranks are mixed.)
   const auto alone = [zone, &name](const std::string& what, double bytes_per_s, double latency_s) {
     s4u::Link* link = zone->create_link(name + what, bytes_per_s);

@@ -1,4 +1,4 @@
-"""What collective calls of a step could do without: barriers beside other collectives, sums one by one, waiting in them.
+"""What collective calls of a step could do without: barriers next to other collectives, sums one by one, waiting in them.
 
 A gain is a part of the time in these calls that is no waiting: who waits for a rank that comes late waits elsewhere instead.
 """

@@ -237,7 +237,7 @@ def _seconds_in_words(gain: tuple[float, float, float]) -> str:
 
 @record
 class Found(Record):
-    """A finding as JSON has it: beside the time of a step."""
+    """A finding as JSON has it, for the time of a step."""
 
     finding: Finding = key("the finding", inline=True)
     ratio: tuple[float, float, float] | None = key("how many times as fast a step is then, and its 95 % interval")

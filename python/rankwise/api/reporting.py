@@ -155,7 +155,7 @@ class Quick(Result):
     report: Report = key("the page", inline=True)
     findings: Sequence[Finding] = key("what would spoil figures")
     profile = computed("the profile", "rankwise.machine.profile.Profile", lambda of: of.report.inputs.profile)
-    validation: Validation = key("prediction beside measurement")
+    validation: Validation = key("predictions with measurements")
     mappings: Sequence[Mappings] = key("placements of the example grids")
 
     def records(self) -> list[dict[str, Any]]:

@@ -194,7 +194,7 @@ def yes_or_no(value: bool) -> str:
 
 
 def text_table(heads: Sequence[str], rows: Iterable[Sequence[str]], **more: Any) -> Table[Sequence[str]]:
-    """Return a table of rows that are texts already; ``more`` is what a Table has beside."""
+    """Return a table of rows that are texts already; ``more`` is what else a Table has."""
     return Table([Column(head, itemgetter(i), key=head) for i, head in enumerate(heads)], list(rows), **more)
 
 

@@ -143,7 +143,7 @@ def accept(of: Kept, as_json: Json = False) -> None:
 
 
 def _show(found: Health, page: Path | None, prometheus: Path | None, as_json: bool) -> None:
-    """Say how the last session compares, and write what was asked for beside."""
+    """Say how the last session compares, and write what else was asked for."""
     if prometheus is not None:
         write_whole(prometheus, found.prometheus())
     show(found, as_json)

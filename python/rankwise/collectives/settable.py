@@ -26,7 +26,7 @@ class Setting:
 
     @property
     def words(self) -> str:
-        """The library's name, with what is set beside it."""
+        """The library's name, with what is set next to it."""
         from rankwise.units import format_size
 
         chains = f", {self.radix} chains" if self.algorithm == "chain" else ""

@@ -1,6 +1,6 @@
 """What choosing by the model costs: all candidates are run, and the one that was chosen is compared with the fastest.
 
-Every candidate is run once a round, beside the other candidates of its question and in an order of its own each time, and
+Every candidate is run once a round, with the other candidates of its question and in an order of its own each time, and
 each round is a launch of its own, so that slow minutes of the machine hit all alike. The fastest of noisy times is fast by
 luck, too: so the fastest is picked by the rounds of one half and timed by those of the other, both ways round
 (cross-validation), and what a choice by measurement would lose against the best of its own half tells the noise.

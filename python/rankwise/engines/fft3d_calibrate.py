@@ -44,7 +44,7 @@ class FftPlan:
 
 
 def measure_fft3d(profile_path: Path, plan: FftPlan) -> FftRates:
-    """Calibrate and put the rates into a profile, beside those of other rank counts; return them.
+    """Calibrate and put the rates into a profile, next to those of other rank counts; return them.
 
     Raw samples are appended to machine.fft3d.samples.jsonl for machine.json. Raises RankwiseError and its kinds.
     """

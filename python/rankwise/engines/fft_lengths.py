@@ -1,7 +1,7 @@
 """What the model of the 3-D FFT is made of, timed on demand and kept: shortened transforms of the very lengths asked for.
 
 The speed of an FFT depends on the factors of its lengths, so nothing is interpolated. What a launch gave is kept in a file of
-this machine (RANKWISE_FFT_KNOWLEDGE, else in the user's cache), beside what FFTW has learnt while it planned; the same
+this machine (RANKWISE_FFT_KNOWLEDGE, else in the user's cache), next to what FFTW has learnt while it planned; the same
 question is answered from it later. Between launches transforms differ more than within one (memory is placed again), and on a
 machine that others use between minutes, so that several launches are made, by turns with those of other lengths, and one more
 when the question comes again later; the interval is that in which a further launch should lie.

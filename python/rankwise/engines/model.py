@@ -42,7 +42,7 @@ class Model:
     name = "model"
 
     def __init__(self, profile: Profile, link_model: str | None = None, loaded: bool = False) -> None:
-        """Raises InputError when the profile does not have the link model, or nothing measured beside traffic."""
+        """Raises InputError when the profile does not have the link model, or nothing measured under traffic."""
         self.profile = profile
         self.links = {name: _with_model(name, link, link_model) for name, link in profile.links.items()}
         self._loaded = loaded
@@ -221,6 +221,6 @@ def _with_model(name: str, link: Link, link_model: str | None) -> Link:
             raise InputError(f"link {name} has no model '{link_model}': choose one of {', '.join(curve.models)}")
         return Curve(**{**curve.__dict__, "model": link_model})
 
-    # What was imported beside these knows tables only, and no prediction asks for it.
+    # What was imported besides these knows tables only, and no prediction asks for it.
     ways = {way: choose(link.variants[way]) for way in VARIANTS if way in link.variants}
     return Link(choose(link.send), ways, loaded=link.loaded, spread=link.spread)

@@ -463,9 +463,9 @@ def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: st
     rest = max((name for name in counted if name != largest), key=lambda name: results[name].value)
     time, other = results[largest].value, results[rest].value
     share = time / results["total_s"].value
-    beside = f"{format_number(time / other)} times the next term ({_TERMS[rest]})" if other > 0 else f"{_TERMS[rest]} none"
+    compared = f"{format_number(time / other)} times the next term ({_TERMS[rest]})" if other > 0 else f"{_TERMS[rest]} none"
     through = f" on a {network}" if largest == "network_s" else ""
-    return _TERMS[largest], (f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {beside}")
+    return _TERMS[largest], (f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {compared}")
 
 
 def _few(parameters: Mapping[str, Range]) -> None:

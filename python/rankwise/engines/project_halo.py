@@ -38,7 +38,7 @@ class Changed(Record):
 
 @record
 class ProjectedFigures(Changed):
-    """What a projected exchange has of a row beside others."""
+    """What a projected exchange has of a row besides others."""
 
     machine: str = key("name of the machine")
     ranks_per_node: int = key("ranks on each node")

@@ -36,7 +36,7 @@ class Rules:
 
 @record
 class Row(Record):
-    """One figure of the session beside the usual one: logarithms, their difference, and the limit it is held to.
+    """One figure of the session against the baseline: logarithms, their difference, and the limit it is held to.
 
     ``half_width`` is that of the difference's 95 % interval; infinite where too few sessions are known.
     """

@@ -109,7 +109,7 @@ def measure_session(
 ) -> Session:
     """Measure a session, or the rest of one that was interrupted; return it, not yet judged.
 
-    Its raw samples lie beside the history until ``finish``. Raises InterruptedWorkError, RankwiseError.
+    Its raw samples lie next to the history until ``finish``. Raises InterruptedWorkError, RankwiseError.
     """
     path = samples_path(history, key)
     digest = digest_of(mpi)
@@ -165,7 +165,7 @@ def alone(history: Path, key: Mapping[str, Any]) -> Iterator[None]:
 
 
 def samples_path(history: Path, key: Mapping[str, Any]) -> Path:
-    """Return where the raw samples of a session under way lie, beside the history, apart for each key."""
+    """Return where the raw samples of a session under way lie, next to the history, apart for each key."""
     name = hashlib.sha256(repr(sorted((str(k), str(v)) for k, v in key.items())).encode()).hexdigest()[:8]
     return history.with_name(f"{history.stem}.{name}.session.jsonl")
 

@@ -46,7 +46,7 @@ class Launcher:
         return ["-hosts", ",".join(distinct(hosts)), "-ppn", str(each)]
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
-        """Return what the ranks' environment needs beside ours."""
+        """Return what the ranks' environment needs besides ours."""
         return {}
 
 

@@ -1,6 +1,6 @@
 """The MPI that the kernels run with: which library, which launcher, and whether the two belong together.
 
-The default is the MPICH that pip installs beside us. ``RANKWISE_MPI=system`` takes the MPI whose ``mpicxx`` is on PATH
+The default is the MPICH that pip installs next to us. ``RANKWISE_MPI=system`` takes the MPI whose ``mpicxx`` is on PATH
 (the kernels are built for it on first use), a path the mpicxx that it names; ``RANKWISE_MPIEXEC`` names another launcher.
 """
 
@@ -49,7 +49,7 @@ _DEATH = re.compile(
 class Mpi:
     """A library, the launcher for it, and the kernels that were built with it."""
 
-    origin: str  # "wheel" (installed by pip beside us) or "system"
+    origin: str  # "wheel" (installed by pip next to us) or "system"
     library_version: str
     library_path: Path
     kernels_path: Path
@@ -96,26 +96,26 @@ def mismatch_cure(mpi: Mpi) -> str:
 
 def find_mpi() -> Mpi:
     """Find kernels, library and launcher. Raises UnusableEnvironmentError when one of them is missing."""
-    beside = []
+    near = []
     if (compiler := asked_compiler()) is not None:
         from rankwise.launch.build import KERNELS, build
 
         kernels = build(KERNELS, compiler)
-        beside = [compiler.parent]
+        near = [compiler.parent]
     else:
         kernels = installed_kernels()
     about = _about(kernels)
     library_path = Path(str(about["mpi_library_path"])).resolve()
     origin = "wheel" if is_pips(library_path) else "system"
     version = str(about["mpi_library"]).strip()
-    # The launcher of a library usually lies in bin beside its lib.
-    beside.append(Path(os.path.normpath(str(about["mpi_library_path"]))).parent.parent / "bin")
+    # The launcher of a library usually lies in bin next to its lib.
+    near.append(Path(os.path.normpath(str(about["mpi_library_path"]))).parent.parent / "bin")
     return Mpi(
         origin=origin,
         library_version=version,
         library_path=library_path,
         kernels_path=kernels,
-        launcher=_find_launcher(beside, family_of_library(version)),
+        launcher=_find_launcher(near, family_of_library(version)),
     )
 
 
@@ -127,7 +127,7 @@ def installed_kernels() -> Path:
     return path
 
 
-def _find_launcher(beside: Sequence[Path], library_family: str) -> Launcher:
+def _find_launcher(near: Sequence[Path], library_family: str) -> Launcher:
     """Return the named launcher, or the first of those at hand that understands the library, or else the first."""
     named = os.environ.get("RANKWISE_MPIEXEC")
     if named:
@@ -137,7 +137,7 @@ def _find_launcher(beside: Sequence[Path], library_family: str) -> Launcher:
                 f"RANKWISE_MPIEXEC names {named}, which is not an executable: correct it or unset it"
             )
         return _launcher_at(Path(found), library_family)
-    folders = dict.fromkeys([*beside, *map(Path, os.get_exec_path())])
+    folders = dict.fromkeys([*near, *map(Path, os.get_exec_path())])
     names = ("mpiexec", f"mpiexec.{library_family}")  # Debian has several MPIs side by side
     paths = [folder / name for folder in folders for name in names if os.access(folder / name, os.X_OK)]
     if not paths:

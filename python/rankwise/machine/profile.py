@@ -3,7 +3,7 @@
 A profile is a JSON file (schema 2): ``schema``, ``machine`` (the record that ``doctor`` shows), ``shared`` (what ranks
 share, shared.py), and ``links``, which
 maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
-sending stand beside it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
+sending stand next to it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it). ``fft3d`` stands there when
 ``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` after ``rankwise measure pack``. Schema 1 had
 of what is shared the NIC's rate only, with a link.

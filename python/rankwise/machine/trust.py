@@ -77,8 +77,8 @@ class Trust(Record):
     def with_additions(self, other: Trust) -> Trust:
         """Return the quality of this measurement and of what another one adds to it."""
         of = {link: {**ways, **self.of.get(link, {})} for link, ways in {**self.of, **other.of}.items()}
-        beside = [level for link, ways in other.of.items() for way, level in ways.items() if way not in self.of.get(link, {})]
-        level = worst([self.level, *beside])
+        added = [level for link, ways in other.of.items() for way, level in ways.items() if way not in self.of.get(link, {})]
+        level = worst([self.level, *added])
         reasons = self.reasons if level == self.level else other.reasons
         return Trust(level, reasons, of, self.half_width, self.launches, self.file, self.day)
 

@@ -47,7 +47,7 @@ class Gridded(Protocol):
 class Floor:
     """What crosses at least, in the unit of the weights, and the argument that proves it.
 
-    ``partners``: of each rank all but the heaviest partners that fit beside it on the largest node leave it. ``spectrum``: the
+    ``partners``: of each rank all but the heaviest partners that fit next to it on the largest node leave it. ``spectrum``: the
     eigenvalues of the graph (Donath, Hoffman 1973, "Lower bounds for the partitioning of graphs"). ``grid``: the bound of
     the stencil that is in the traffic (see src/mapping/isoperimetry.hpp). ``program``: an integer program, as far as it was
     solved.

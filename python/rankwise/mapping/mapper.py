@@ -298,7 +298,7 @@ class How:
     DEFAULT_EFFORT_S's worth; of a program what its graph is worth), and the map is the same on every machine and for any number
     of ``threads`` (None: 1 for a grid, all cores for a program). ``objective``
     (``j_sum`` or ``j_max``) comes first for it. ``prove`` looks for the proven optimum of a
-    tiny problem (None: nobody does). ``given`` holds maps to score beside the others: the node of every cell, by name.
+    tiny problem (None: nobody does). ``given`` holds maps to score next to the others: the node of every cell, by name.
 
     ``front``, or ``price``, gives half of refined's search to a small J_max and keeps the maps of which none is better than
     another in both J_sum and J_max; refined is the best of them. With ``front`` they are the result's ``front``, the least

@@ -1,4 +1,4 @@
-"""Mappings from files, to be scored beside ours: what launchers read, what other programs wrote, and our own output."""
+"""Mappings from files, to be scored next to ours: what launchers read, what other programs wrote, and our own output."""
 
 from __future__ import annotations
 

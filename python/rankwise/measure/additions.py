@@ -21,7 +21,7 @@ def added(present: Profile, new: Profile, what: str) -> Profile:
     """Return the profile of one machine after a further measurement.
 
     A ping-pong campaign (``what``) renews the ping-pong and its profile's source; any other one keeps the better ping-pong of
-    the two, link by link, and adds what it measured beside. What only one of the two has is kept. A profile of another
+    the two, link by link, and adds what else it measured. What only one of the two has is kept. A profile of another
     machine, or one that was not measured, is replaced by what a ping-pong measurement found.
     """
     if what == "pingpong" and not _same_machine(present, new):
@@ -61,14 +61,14 @@ def _link(present: Link, new: Link, renewed: bool) -> Link:
     is_new = renewed or _worth(new.send) > _worth(present.send)
     base, other = (new, present) if is_new else (present, new)
     # The ways of a ping-pong belong together; of any other the newest stays that has as many sizes.
-    beside = {
+    added = {
         name: curve for name, curve in new.variants.items()
         if name not in VARIANTS and (name not in present.variants or len(curve.table) >= len(present.variants[name].table))
     }  # fmt: skip
     of_ping_pong = {name: value for name, value in base.parameters.items() if name == _OVERLAP}
     return replace(
         base,
-        variants={**other.variants, **base.variants, **beside},
+        variants={**other.variants, **base.variants, **added},
         parameters={**present.parameters, **new.parameters, **of_ping_pong},
         loaded=new.loaded or present.loaded,
     )

@@ -265,7 +265,7 @@ class _Run:
         self._launch(number, [*map(str, rounds)], order)
 
     def confirm(self) -> None:
-        """Measure candidates again, beside other pairs than before."""
+        """Measure candidates again, with other pairs than before."""
         if len(self.hosts) < LEAST_NODES or any(r["record"] == "witness" and r["sweep"] < 0 for r in self.records):
             return
         again = _candidates(self.effects(), _assembled(self.head, self.records).judged())
@@ -307,7 +307,7 @@ class _Run:
 
 
 def confirmation_rounds(candidates: Sequence[Pair], nodes: int, repetitions: int, seed: int) -> list[list[Pair]]:
-    """Return rounds of disjoint pairs in which each candidate occurs so often, beside as many other pairs, at least four.
+    """Return rounds of disjoint pairs in which each candidate occurs so often, with as many other pairs, at least four.
 
     What nodes there are decides how many fit; candidates take at most half of them, so that the others tell what a round's
     level is. The others are drawn again for each round, so that what pairs share by chance does not stay.

@@ -48,8 +48,8 @@ class Plan(Record):
     seed: int = key(default=1)
     precision: float | None = key(default=None)  # stop when every cell is known to ± this share
     statistic: str = key(default="median")  # of which
-    pairs_share: float = key(default=0.25)  # of the time, for pairs at once beside a ping-pong; 0: none
-    spread_s: float = key(default=0.0)  # of waiting between launches, beside the time to measure
+    pairs_share: float = key(default=0.25)  # of the time, for pairs at once with a ping-pong; 0: none
+    spread_s: float = key(default=0.0)  # of waiting between launches, besides the time to measure
 
     def parts(self, link: str) -> list[Part]:
         """Return what is measured over one link class, each part by ranks of its own."""
@@ -74,10 +74,10 @@ class Plan(Record):
         found = []
         for link, places in self.places.items():
             parts = self.parts(link)
-            beside = sum(bool(part.aside) for part in parts)
+            aside = sum(bool(part.aside) for part in parts)
             for index, part in enumerate(parts):
                 of_link = (
-                    self.pairs_share / beside if part.aside else (1 - self.pairs_share * (beside > 0)) / (len(parts) - beside)
+                    self.pairs_share / aside if part.aside else (1 - self.pairs_share * (aside > 0)) / (len(parts) - aside)
                 )
                 wanted = max(LEAST_LAUNCHES, (len(places.hosts) + 1) // 2)
                 cells = tuple(self.cells(part))

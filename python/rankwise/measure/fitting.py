@@ -1,6 +1,6 @@
 """From raw samples to a profile: tables per link class and mode, their models, the machine's record.
 
-What a measurement measures beside the ways of sending that models are fitted to: the parts of a message one by one, streams,
+What a measurement measures besides the ways of sending that models are fitted to: the parts of a message one by one, streams,
 collectives, the link under load.
 """
 

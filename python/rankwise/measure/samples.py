@@ -132,9 +132,9 @@ class Campaign:
         return sorted(planned.difference(host for hosts in told for host in hosts)) if told else []
 
     def reference_loops_s(self, link: str | None = None) -> list[float]:
-        """Return the slowest rank's reference loop beside each cell, of one link class or all.
+        """Return the slowest rank's reference loop next to each cell, of one link class or all.
 
-        Not beside pairs at once: with every core busy a processor is slower than with two, and that is no disturbance.
+        Not with pairs at once: with every core busy a processor is slower than with two, and that is no disturbance.
         """
         of_link = [s for s in self.samples if (link is None or s["class"] == link) and s.get("reference_loop_s")]
         return [max(s["reference_loop_s"]) for s in of_link if s.get("kernel") != "bandwidth"]

@@ -33,7 +33,7 @@ _INTERRUPTED = "interrupted:"
 
 
 def samples_path_of(profile: Path) -> Path:
-    """Return where the raw samples of a profile lie: machine.samples.jsonl beside machine.json."""
+    """Return where the raw samples of a profile lie: machine.samples.jsonl next to machine.json."""
     return profile.with_name(profile.stem + ".samples.jsonl")
 
 

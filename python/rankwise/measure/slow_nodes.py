@@ -88,9 +88,9 @@ class Effects:
     def candidate_threshold(self) -> float:
         return max(math.log(LEAST_RATIO) / 2, 1.5 * self.pair_noise)
 
-    def confirmation_error(self, noise: float, repetitions: int, beside: int) -> float:
-        """Return the standard error of a candidate's residual, of so many repetitions beside so many other times."""
-        return math.hypot(_MEDIAN_COST * noise * math.sqrt((1 + 1 / beside) / repetitions), math.sqrt(2) * self.error)
+    def confirmation_error(self, noise: float, repetitions: int, others: int) -> float:
+        """Return the standard error of a candidate's residual, of so many repetitions against so many other times."""
+        return math.hypot(_MEDIAN_COST * noise * math.sqrt((1 + 1 / others) / repetitions), math.sqrt(2) * self.error)
 
     def confirmation_threshold(self, tests: int, error: float) -> float:
         freedom = max(2.0, 2.0 * self.pairs * self.sweeps - len(self.sends))
@@ -273,7 +273,7 @@ def slow_pairs(
 ) -> list[Finding]:
     """Name those of the candidates that were slow again, both ways or one way, when they were measured again.
 
-    ``again`` holds rounds of candidates beside other pairs, against whose lower median each round is held.
+    ``again`` holds rounds of candidates with other pairs, against whose lower median each round is held.
     """
     if not pairs:
         return []
@@ -286,18 +286,18 @@ def slow_pairs(
         ways = ways[~np.isnan(ways).any(axis=1)]
         if len(ways) == 0:
             continue
-        beside = max(1, int(np.median(np.sum(~np.isnan(error[rounds]), axis=1))))
+        others = max(1, int(np.median(np.sum(~np.isnan(error[rounds]), axis=1))))
         up, down = (float(way) for way in np.median(ways, axis=0))
         both = min(up, down) > max(up, down) / 2
         ends, values = ((a, b), ways.mean(axis=1)) if both else ((a, b), ways[:, 0]) if up > down else ((b, a), ways[:, 1])
         noise = max(effects.noise, _spread(ways - np.median(ways, axis=0)), _spread(values) * (math.sqrt(2) if both else 1))
-        se = effects.confirmation_error(noise, len(values), beside)
+        se = effects.confirmation_error(noise, len(values), others)
         slow = int(np.sum(values > math.log(LEAST_RATIO) / 2))
         if max(up, down) <= effects.confirmation_threshold(2 * len(pairs) * figures, se) or slow < _CONFIRMED * len(values):
             continue
         width = t_quantile(0.975, max(1, len(values) - 1)) * se / (math.sqrt(2) if both else 1)
         effect = float(np.median(values)), width
-        # Slow only beside what its nodes do otherwise, where these are quicker than usual by as much: nobody's fault.
+        # Slow only against what its nodes do otherwise, where these are quicker than usual by as much: nobody's fault.
         nodes = [effects.sends[i] + effects.receives[j] for i, j in ((ends, ends[::-1]) if both else (ends,))]
         if effect[0] / 2 + float(np.mean(nodes)) < 0:
             continue

@@ -25,7 +25,7 @@ _SPEED_SPREAD = (0.05, 0.25)  # 95 % of cells lie within it around the median
 _HALF_WIDTH = (0.05, 0.25)  # of the median row's interval
 _INDICATIVE = 10  # launches below which an interval without history is only that
 _DRIFT = 0.5  # of what launches have in common: autocorrelation from one to the next
-_MOST_REASONS = 2  # beside those that are only told
+_MOST_REASONS = 2  # besides those that are only told
 _MORE = "measure with more --seconds and --launches"
 _ALONE = "stop other programs, or give the ranks cores of their own (cpuset, isolcpus)"
 # A message between nodes that took so long, and so many times what is usual for its size, met a link that was not there: TCP
@@ -147,7 +147,7 @@ def _preempted(campaign: Campaign) -> Reason | None:
 
 
 def _speed(campaign: Campaign) -> Reason | None:
-    """A processor whose own speed changed, by the reference loop beside every cell; or that others took meanwhile."""
+    """A processor whose own speed changed, by the reference loop next to every cell; or that others took meanwhile."""
     loops = np.array(campaign.reference_loops_s())
     if loops.size < 2:
         return None

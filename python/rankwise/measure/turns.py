@@ -40,7 +40,7 @@ PATIENCE_S = (
 @dataclass(frozen=True)
 class Seen:
     """What visits of a cell were like: how many there were, and of the last one
-    how long a sample took, and all beside samples."""
+    how long a sample took, and all besides samples."""
 
     visits: int
     sample_s: float

@@ -52,7 +52,7 @@ class Watch:
 
 def switches_per_s(samples: Sequence[Mapping[str, Any]]) -> float:
     """Return how often a rank lost its processor in a second of sampling, of those samples that have a reference loop."""
-    # A reference loop of each rank stands beside each cell.
+    # A reference loop of each rank stands next to each cell.
     seconds = sum(len(s.get("reference_loop_s") or (0, 0)) * sum(s["time_s"]) for s in samples)
     return sum(int(sample.get("involuntary_switches", 0)) for sample in samples) / seconds if seconds > 0 else 0.0
 

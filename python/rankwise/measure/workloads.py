@@ -28,11 +28,11 @@ _LARGEST_BYTES = {
     "gap": 1 << 16,
 }
 _LARGEST_IN_WINDOW_BYTES = 1 << 18
-# Sizes and windows of pairs at once beside a ping-pong, those first that tell most: a large message and a small one, then those
+# Sizes and windows of pairs at once with a ping-pong, those first that tell most: a large message and a small one, then those
 # before and after most protocols change. A window holds about a megabyte, so that a slow link is not kept busy for long.
 _AT_ONCE = (((_LARGEST_IN_WINDOW_BYTES, 4), (8, WINDOW)), ((64_000, 16), (8000, WINDOW)))
 _LIMITS_UP_TO_BYTES = 1 << 22
-_LONG_WINDOW_S = 0.33  # of all messages that pairs at once have in flight beside a ping-pong
+_LONG_WINDOW_S = 0.33  # of all messages that pairs at once have in flight with a ping-pong
 _LARGE_BYTES = 4096
 _STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?:-bidirectional)?-window-(?P<window>\d+)")
 
@@ -70,7 +70,7 @@ class Part:
 def parts_of(what: str, places: Places, background: int, pairs_aside: bool = False) -> list[Part]:
     """Return what a launch consists of for one link class; a plain send is always among it, as what all compares with.
 
-    With ``pairs_aside`` a ping-pong has beside it how much the pairs move that fill a resource.
+    With ``pairs_aside`` a ping-pong comes with how much the pairs move that fill a resource.
     """
     pair, two = tuple(places.cpus_of_pairs(1)), places.hosts[:2]
     if what == HEALTH:
@@ -120,7 +120,7 @@ def fitted_stream(cell: Cell, byte_s: float, between_nodes: bool) -> Cell | None
     """Return a stream with as many messages in flight as a link of so many seconds a byte carries in some tenths of a second.
 
     That keeps a slow one not busy for long; ``between_nodes`` it also makes windows long enough that how ranks start and end
-    is little beside them. None where a single message takes longer.
+    is little against them. None where a single message takes longer.
     """
     operation, size = cell
     stream = _STREAM.fullmatch(operation)

@@ -18,7 +18,7 @@ def curve_of(way: Way, models: Mapping[str, LinkModel], chosen: str, statistic: 
 
 
 def curve_from_table(points: Sequence[Point], statistic: str) -> Curve:
-    """Make a curve of a published or imported table: it is interpolated exactly, and a Hockney line stands beside it.
+    """Make a curve of a published or imported table: it is interpolated exactly, and a Hockney line stands next to it.
 
     Raises ValueError for fewer than two sizes.
     """

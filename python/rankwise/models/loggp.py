@@ -5,7 +5,7 @@
     both directions    E(m) = T(m) - s + max(o, (1 - w) G m)
     each further pair  g(m) = max(g, (2 - w) G m)
 
-w is the overlap: 1 where a direction costs nothing beside the other, 0 where bytes go one direction after the other,
+w is the overlap: 1 where a direction costs nothing next to the other, 0 where bytes go one direction after the other,
 less where they hinder each other. o is seen where a rank receives while its own message flies, g in bursts. s is not in
 the paper: what a rank that waits in a receive takes longer to notice its message than one that tests for it, as exchanges
 do. It hides o, so that one of both is 0.

@@ -21,7 +21,7 @@ class Way:
     """A table of times for one way of sending, sizes in order.
 
     ``columns_s`` has shape (sizes, deviations.count): the times with one launch left out, say, from which intervals come; no
-    columns, no intervals. ``noise`` is the relative standard error of a row beside what is common to all rows of a launch.
+    columns, no intervals. ``noise`` is the relative standard error of a row besides what is common to all rows of a launch.
     """
 
     sizes: Array

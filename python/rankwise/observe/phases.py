@@ -108,7 +108,7 @@ class PhasedStep:
         return "\n".join(lines) + "\n"
 
     def write_beside(self, record: Path) -> Path:
-        """Write the step's file beside a record, under a name of its own content, and return where."""
+        """Write the step's file next to a record, under a name of its own content, and return where."""
         digest = hashlib.sha256(self.text.encode()).hexdigest()[:8]
         path = record.resolve().with_name(f"{record.name}.{digest}.step")
         if not path.is_file():

@@ -57,7 +57,7 @@ class Record:
     (ascending), ``messages``, ``bytes`` (sent), ``pulled`` (bytes that ``peer`` fetched from the row's rank, one-sided) and
     ``histogram`` (messages by size, ``HISTOGRAM_BINS``).
     A collective's event has its root as ``peer`` and as ``tag`` its place in ``header["shapes"]`` (-1: not known), which say
-    what a library's rules ask for beside the bytes: ``element_bytes`` and ``commutative`` of a reduction, ``in_place``, and
+    what a library's rules ask for besides the bytes: ``element_bytes`` and ``commutative`` of a reduction, ``in_place``, and
     ``counts``, the bytes for each rank where they may differ.
     ``sites`` holds for each event of a rank its place in ``header["sites"]`` (call_sites.py), 65535 where it has none.
     ``events`` holds by rank what it called within the windows of ``header["windows"]`` (``rank``, ``first_call``: how many

@@ -104,7 +104,7 @@ def _recovered(output: Path, folder: Path) -> Record:
 
 
 def _keep_apart(output: Path, folder: Path) -> None:
-    """Write what a run that was killed has left beside the record that is going to be written."""
+    """Write what a run that was killed has left next to the record that is going to be written."""
     apart = output.with_name(f"{output.stem}.killed{output.suffix}")
     try:
         _recovered(apart, folder)

@@ -314,7 +314,7 @@ def _parts(repeats: Mapping[int, _Repeat], weight: Array, periods: Sequence[int]
 
 _MOST_LOOKED_AT = 200_000  # events: of so many steps, from the whole of the run, waiting and traffic are looked at
 _LEAST_PROGRESS = 0.9  # share of the places between which every rank goes on
-_TOLD, _MOST_KINDS = 0.01, 2  # of the run's time; and kinds of steps beside the first
+_TOLD, _MOST_KINDS = 0.01, 2  # of the run's time; and kinds of steps besides the first
 _APART, _LEAST_PART, _FEW = math.log(2), 0.1, 10  # of times of steps of two kinds; share and number of each among so many calls
 _ENOUGH = 0.5  # of the time between the first and the last step: no longer period is looked at
 
@@ -477,12 +477,12 @@ def _divided(events: Mapping[int, Array], span_s: Span) -> Iterator[tuple[Levels
     needs = Needs(events)
     first, *others = needs.leads
     # Ranks that never hear of the first one, not even by others, are cut as many of their own steps before the end.
-    beside = [needs.cuts(lead, _usual_places(Calls.of(events[lead]), idle_before(events[lead])), until_s) for lead in others]
+    further = [needs.cuts(lead, _usual_places(Calls.of(events[lead]), idle_before(events[lead])), until_s) for lead in others]
     calls, idle = Calls.of(events[first], span_s), idle_before(events[first])
 
     def cut(places: Array) -> tuple[Array, Array]:
         """Return the cuts at places among the first rank's events, as far as all ranks go on in between, and these places."""
-        found = [needs.cuts(first, places, until_s), *beside]
+        found = [needs.cuts(first, places, until_s), *further]
         count = min(map(len, found))
         cuts = np.sum([of_set[len(of_set) - count :] for of_set in found], axis=0)
         going_on = _going_on(cuts)

@@ -312,7 +312,9 @@ def printed_picture() -> Chart:
     of = {reading: measured.shares(reading) for reading in READINGS}
     for one in (one for one in measured.statements() if one.name.startswith("share_")):
         part = one.name.removeprefix("share_")
-        found[f"Figure 4, {one.measured.partition(' (')[0]}"] = {name: of[name][part] / measured.SHARES[part] for name in READINGS}
+        found[f"Figure 4, {one.measured.partition(' (')[0]}"] = {
+            name: of[name][part] / measured.SHARES[part] for name in READINGS
+        }
     stops: list[str] = []
     data = []
     for name, ratios in found.items():

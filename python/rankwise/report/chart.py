@@ -63,7 +63,7 @@ CONFIG: Spec = {
 class Chart:
     """A picture of data: panels side by side (Vega-Lite unit or layer specs without a width), each at least ``least_px`` wide.
 
-    ``stops`` are the sentences that arrow keys step through; rows of data name theirs by ``stop``, and have what stands beside
+    ``stops`` are the sentences that arrow keys step through; rows of data name theirs by ``stop``, and have what stands next to
     the pointer as ``tip``. ``base`` is what all panels share (datasets, resolve). ``label_px``: the room that a panel's labels
     at its left take.
     """

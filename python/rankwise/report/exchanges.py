@@ -1,4 +1,4 @@
-"""Pictures of exchanges: measured beside predicted time with the error of each pair; and which is fastest for every size."""
+"""Pictures of exchanges: measured and predicted time with the error of each pair; and which is fastest for every size."""
 
 from __future__ import annotations
 

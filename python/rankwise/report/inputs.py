@@ -1,4 +1,4 @@
-"""What the report reads beside the profile: comparisons of prediction and measurement, and mappings.
+"""What the report reads besides the profile: comparisons of prediction and measurement, and mappings.
 
 ``validate.json`` is what ``rankwise validate exchange --json`` prints; ``map.json`` holds what ``rankwise map --json
 --with-mapping`` prints, once or several times under ``instances``.

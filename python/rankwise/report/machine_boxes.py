@@ -12,7 +12,7 @@ from rankwise.report.words import with_interval
 from rankwise.units import format_bandwidth, format_size, format_time
 
 _MOST_CORES = 16  # drawn in a box
-_MOST_BOXES = 2  # of a kind that are drawn beside each other; the rest are alike
+_MOST_BOXES = 2  # of a kind that are drawn next to each other; the rest are alike
 _BETWEEN = {
     "same-core": "hardware threads of one core",
     "shared-cache": "cores that share a cache",

@@ -370,8 +370,8 @@ def borders_of(cells: Sequence[Sequence[int]], down: int, columns: int) -> list[
     turned: list[tuple[Any, ...]] = list(zip(*cells, strict=True))
     upright = [
         (x + 1, start, x + 1, start + length)
-        for x, (column, beside) in enumerate(zip(turned, turned[1:], strict=False))
-        for start, length in _runs([one != other for one, other in zip(column, beside, strict=True)])
+        for x, (column, after) in enumerate(zip(turned, turned[1:], strict=False))
+        for start, length in _runs([one != other for one, other in zip(column, after, strict=True)])
     ]
     frame = [(0, 0, columns, 0), (0, down, columns, down), (0, 0, 0, down), (columns, 0, columns, down)]
     return [*across, *upright, *frame]

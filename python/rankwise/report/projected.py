@@ -1,4 +1,4 @@
-"""Pictures of projected times: machines beside each other, each parameter at both ends, or some over a range that was asked."""
+"""Pictures of projected times: machines next to each other, each parameter at both ends, or some over a range."""
 
 from __future__ import annotations
 

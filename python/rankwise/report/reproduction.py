@@ -20,7 +20,7 @@ _MOST_WHY = 2  # sentences below the headline
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper's figures beside ours: ``figures`` are the JSON, ``answer`` the few sentences that matter most."""
+    """A paper's figures next to ours: ``figures`` are the JSON, ``answer`` the few sentences that matter most."""
 
     paper: str
     title: str

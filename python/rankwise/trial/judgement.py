@@ -20,7 +20,7 @@ LOOKS = (10, 16, 24, 40)  # pairs
 ALPHA = 0.0182  # of each look
 NO_MATTER = 0.015  # a ratio this near to 1 is no gain
 FASTER, SLOWER, NO_GAIN, UNCLEAR = "faster", "slower", "no gain", "cannot tell"
-_EFFICIENCY = 0.955  # of signed ranks beside a mean, of normal differences
+_EFFICIENCY = 0.955  # of signed ranks against a mean, of normal differences
 
 
 @lru_cache(maxsize=64)

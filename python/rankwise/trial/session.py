@@ -33,7 +33,7 @@ _FIRST_WORD = 5  # pairs, after which the power is told
 class Way:
     """One of the two placements: the host of each rank, and the bytes that the record promises between nodes.
 
-    ``variables``: of the environment, settings that it has beside.
+    ``variables``: of the environment, settings that it has as well.
     """
 
     name: str

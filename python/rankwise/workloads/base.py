@@ -346,7 +346,7 @@ class Workload(ABC):
     wrong: ClassVar[str] = "exchanges delivered wrong bytes: this MPI is unreliable"
     options: ClassVar[type[Options]]
     examples: ClassVar[Mapping[str, str]]  # by verb
-    details: ClassVar[Mapping[str, str]] = {}  # by verb: what its help says beside the common words
+    details: ClassVar[Mapping[str, str]] = {}  # by verb: what its help says besides the common words
     chooses: ClassVar[bool] = True
     walked: ClassVar[bool] = True  # whether the model walks messages alone, so that it has a time line
     seconds: ClassVar[float] = 0.3
@@ -364,7 +364,7 @@ class Workload(ABC):
         return None
 
     def finish(self, rows: Sequence[Row]) -> list[Row]:
-        """Add what a row can only tell beside the others."""
+        """Add what a row can only tell from the others."""
         return list(rows)
 
     def columns(self, row: Row) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The workload "collective": a collective of MPI by the algorithm that its library selects, beside the best of all.
+"""The workload "collective": a collective of MPI by the algorithm that its library selects, and by the best of all.
 
 Predictions and simulations carry out an algorithm's messages (src/schedule/collective_algorithms.cpp); real runs time the MPI's
 own call, whatever the library does in it.
@@ -264,7 +264,7 @@ class CollectiveWorkload(Workload):
         ]  # fmt: skip
 
     def finish(self, rows: Sequence[Row]) -> list[Row]:
-        """Leave of candidates that nobody named the best, beside what the library selects."""
+        """Leave of candidates that nobody named the best, next to what the library selects."""
         groups: dict[Hashable, list[Row]] = {}
         for row in rows:
             groups.setdefault(row.case.question, []).append(row)

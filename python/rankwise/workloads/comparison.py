@@ -132,7 +132,7 @@ class ValidationSummary(Record):
 class Comparison(Record):
     """One case, predicted and measured.
 
-    ``drift``: a ping-pong beside the exchange took so many times what the profile says (None: unknown); ``again``: a second
+    ``drift``: a ping-pong next to the exchange took so many times what the profile says (None: unknown); ``again``: a second
     run of the same case (None: there was none).
     """
 

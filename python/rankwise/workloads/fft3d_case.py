@@ -111,7 +111,7 @@ class FftTransform(Case):
 
     @property
     def keys_of_local(self) -> Hashable:
-        """What the local work depends on beside lengths and ranks."""
+        """What the local work depends on besides lengths and ranks."""
         return self.real, self.precision, self.order, self.direction
 
     @property

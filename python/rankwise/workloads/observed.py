@@ -38,7 +38,7 @@ class ReplayedCase(Case):
         raise NotImplementedError
 
     def step_path(self) -> Path:
-        """Return beside which file the kernel's copy of the step is written."""
+        """Return next to which file the kernel's copy of the step is written."""
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
         return folder / self.step_name

@@ -24,7 +24,7 @@ _WRONG = re.compile(r"#\s*Out of bounds values\s*:\s*(?=\S)(?!0\s).*")
 _STARTED = re.compile(r"\b(?P<test>[a-z_]+)_perf(?:_mpi)?\b")
 _FIGURE = re.compile(r"\d{1,9}(?:\.\d{1,2})?(?:e[+]?\d{1,2})?")
 _MICRO, _GIGA = 1e-6, 1e9
-_NEARLY = 0.05  # how far a time and the bandwidth beside it may be apart, beyond what either is rounded by
+_NEARLY = 0.05  # how far a time and the bandwidth next to it may be apart, beyond what either is rounded by
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 osu_latency is a ping-pong: its one-way times are the send curve. What the others count has a place of its own, as the time of
 one message: of a stream with so many in flight (osu_bw, osu_mbw_mr), of one direction while both stream (osu_bibw), of a
-ping-pong beside others (osu_multi_lat), of a put; or as the time of one call of a collective. Further datatypes of one run, and
+ping-pong with others (osu_multi_lat), of a put; or as the time of one call of a collective. Further datatypes of one run, and
 buffers on an accelerator, are told apart by names of their own. Other collectives have no place in a profile: what they took is
 held against predictions (``read_collective``).
 

@@ -1,4 +1,4 @@
-"""From foreign files to a profile: which format it is, what is the send curve, and what stands beside it."""
+"""From foreign files to a profile: which format it is, what is the send curve, and what stands next to it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def import_profile(
     """Make a profile of tables of one link class (None: as each file tells it), or put them into ``base``.
 
     Several tables of one kind, of several runs, become one: the means of the runs, their intervals from the runs' real spread.
-    The send curve must come from a ping-pong (or be in ``base`` already): what else was counted stands beside it under
+    The send curve must come from a ping-pong (or be in ``base`` already): what else was counted stands next to it under
     a name of its own. Raises InputError with file, line and fix.
     """
     curves: dict[str, dict[str, Curve]] = {}
@@ -76,7 +76,7 @@ def import_profile(
                 "yet: name the output of osu_latency or IMB PingPong as well, or --add it to a profile"
             )
         variants = {**(old.variants if old else {}), **{key: c for key, c in by_name.items() if key != SEND}}
-        # Why a model was chosen, and what the processor did beside it, belong to the send curve.
+        # Why a model was chosen, and what the processor did meanwhile, belong to the send curve.
         links[place] = replace(old, variants=variants) if old and SEND not in by_name else Link(by_name[SEND], variants)
     shared = _shared(curves, base.shared if base is not None else Shared())
     records = [table.to_dict(place) for (place, _), runs in kinds.items() for table in runs]
