@@ -10,8 +10,11 @@ from pathlib import Path
 _PUBLISHED = {
     "cloverleaf": "https://github.com/UK-MAC/CloverLeaf_ref",
     "comd": "https://github.com/ECP-copa/CoMD",
+    "hpccg": "https://github.com/Mantevo/HPCCG",
+    "lulesh": "https://github.com/LLNL/LULESH",
     "miniamr": "https://github.com/Mantevo/miniAMR",
     "minighost": "https://github.com/Mantevo/miniGhost",
+    "prk": "https://github.com/ParRes/Kernels",
 }
 _COMD_WORDS = "Variant VARIANT HOSTNAME KERNEL_NAME KERNEL_RELEASE PROCESSOR COMPILER COMPILER_VERSION CFLAGS LDFLAGS"
 

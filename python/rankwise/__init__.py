@@ -3,9 +3,9 @@
 Functions ask what the verbs of the command line ask: ``measure`` and ``load`` give a machine's profile; ``predict``,
 ``simulate``,
 ``run``, ``validate`` and ``choose`` take a workload (``Exchange``, ``Stencil``, ``HaloExchange``, ``Fft3d``, ``Alltoall``,
-``Collective``, ``Observed``); ``map`` a
-``Placing``, ``project`` an ``Exchange``, ``StencilCode`` or ``FftProjection`` on a ``Described`` machine, ``observe`` a
-command. What they return shows itself in a notebook and has ``to_dict()`` (as ``--json``), ``to_pandas()`` and ``plot()``.
+``Collective``, ``Observed``); ``map`` a ``Placing``, ``project`` an ``Exchange``, ``StencilCode`` or ``FftProjection`` on a
+``Described`` machine, ``what_if`` a ``WhatIf`` of records, ``observe`` a command. What they return shows itself in a notebook
+and has ``to_dict()`` (as ``--json``), ``to_pandas()`` and ``plot()``.
 """
 
 import re
@@ -26,7 +26,8 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.api.questions import Ranks as Ranks, Nodes as Nodes, Platform as Platform, Effort as Effort
     from rankwise.api.placing import map as map, Placing as Placing
     from rankwise.api.projecting import project as project, Described as Described, StencilCode as StencilCode
-    from rankwise.api.projecting import FftProjection as FftProjection
+    from rankwise.api.projecting import FftProjection as FftProjection, WhatIf as WhatIf
+    from rankwise.api.what_if import what_if as what_if
     from rankwise.api.comparing_records import compare_runs as compare_runs
     from rankwise.api.live import live as live
     from rankwise.api.observing import observe as observe, load_record as load_record

@@ -30,6 +30,7 @@ from rankwise.api import (
     schedules,
     streams,
     tuning,
+    what_if,
 )  # fmt: skip
 from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
 from rankwise.errors import InputError
@@ -138,6 +139,7 @@ PRINTED: dict[str, Any] = {
     "profile-import": profiles.Machine,
     "profile-show": profiles.Machine,
     "project-fft3d": projecting.ProjectedFft,
+    "project-observed": what_if.Projection,
     "project-table": project_blocks.Trends,
     "quick": reporting.Quick,
     "report": reporting.Report,

@@ -247,6 +247,9 @@ void bind_cost(nb::module_& m) {
             return machine;
           },
           nb::arg("bytes_per_s"), "Return the machine with a card of this rate.")
+      .def("with_network", &Machine::with_network, nb::arg("latency"), nb::arg("bandwidth"),
+           "Return the machine with another network: latency between nodes times a factor, and the bandwidth of links between "
+           "nodes, of the card and of all switches times another. Raises ValueError for factors that are not above 0.")
       .def("quickest", &Machine::quickest, nb::arg("sizes"),
            "Return a machine on which no program of messages of these sizes takes longer than on this one: each goes over its "
            "quickest link, nothing is shared. All links are of the class same-socket.")
@@ -365,15 +368,17 @@ void bind_cost(nb::module_& m) {
   m.def(
       "judge_phases",
       [](const Input<std::int32_t>& phase, const Input<std::int32_t>& from, const Input<std::int32_t>& to,
-         const Input<Index>& bytes, const Input<double>& compute_s, const Placement& placement, const std::string& mode) {
+         const Input<Index>& bytes, const Input<double>& compute_s, const Placement& placement, const std::string& mode,
+         bool observed) {
         const rankwise::PhasedMessages messages{span_of(phase), span_of(from), span_of(to), span_of(bytes)};
         rankwise::Walk walk(rankwise::parse_send_mode(mode),
-                            rankwise::phased_schedules(placement.ranks(), messages, span_of(compute_s)));
+                            rankwise::phased_schedules(placement.ranks(), messages, span_of(compute_s)), observed);
         return Judged{std::move(walk).at(placement)};
       },
       nb::arg("phase"), nb::arg("from_rank"), nb::arg("to_rank"), nb::arg("bytes"), nb::arg("compute_s"), nb::arg("placement"),
-      nb::arg("mode") = "isend",
-      "An observed program: messages by phase, after computing (of each phase and rank). Blocks are of one byte.");
+      nb::arg("mode") = "isend", nb::arg("observed") = false,
+      "Messages by phase, after computing (of each phase and rank); observed: of a program that was recorded. Blocks are of "
+      "one byte.");
   m.def(
       "judge_transpose",
       [](std::vector<Index> dims, const std::vector<int>& axes, bool pairwise, const Placement& placement) {

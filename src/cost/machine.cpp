@@ -6,7 +6,8 @@
 
 namespace rankwise {
 
-TimeCurve::TimeCurve(std::vector<TimeLine> lines, Index largest_bytes) : lines_(std::move(lines)) {
+TimeCurve::TimeCurve(std::vector<TimeLine> lines, Index largest_bytes)
+    : lines_(std::move(lines)), largest_bytes_(largest_bytes) {
   if (lines_.empty()) invalid("a time curve needs at least one line");
   for (std::size_t i = 1; i < lines_.size(); ++i) {
     if (lines_[i].from_bytes <= lines_[i - 1].from_bytes) invalid("the lines of a time curve are not in order of size");
@@ -42,6 +43,17 @@ double TimeCurve::operator()(Index size_bytes) const {
 double TimeCurve::hold_s(Index size_bytes) const {
   const double time_s = (*this)(size_bytes);
   return time_s - std::clamp(line(size_bytes).alpha_s, 0.001 * time_s, 0.999 * time_s);
+}
+
+TimeCurve TimeCurve::scaled(double latency, double alone_s, double bandwidth) const {
+  const double empty_s = (*this)(0);
+  const double scaled_s = empty_s + (latency - 1) * std::min(empty_s, alone_s);
+  std::vector<TimeLine> lines = lines_;
+  for (TimeLine& line : lines) {
+    line.alpha_s = scaled_s + (line.alpha_s - empty_s) / bandwidth;
+    line.beta_s_per_byte /= bandwidth;
+  }
+  return TimeCurve(std::move(lines), largest_bytes_);
 }
 
 double StepCosts::step_s(bool first, Index messages, Index size_bytes) const {
@@ -161,6 +173,30 @@ Machine Machine::quickest(std::vector<Index> sizes) const {
   const TimeCurve least = lines.empty() ? nothing : TimeCurve(std::move(lines));
   Machine machine;
   machine.links[static_cast<std::size_t>(LinkClass::same_socket)] = LinkCost{least, least, least, nothing, 0.0, {}, {}};
+  return machine;
+}
+
+Machine Machine::with_network(double latency, double bandwidth) const {
+  for (const double factor : {latency, bandwidth}) {
+    if (!(factor > 0) || !std::isfinite(factor)) invalid("a factor of the network is not above 0: give at least a small one");
+  }
+  Machine machine = *this;
+  if (std::optional<LinkCost>& link = machine.links[static_cast<std::size_t>(LinkClass::other_node)]) {
+    const double alone_s = link->send(0);
+    const auto scale = [&](TimeCurve& curve) { curve = curve.scaled(latency, alone_s, bandwidth); };
+    for (TimeCurve* curve : {&link->send, &link->ssend, &link->exchange}) scale(*curve);
+    if (link->exchange_gap) link->exchange_gap = link->exchange_gap->scaled(1.0, alone_s, bandwidth);
+    if (link->acknowledgement_s) *link->acknowledgement_s *= latency;
+    for (std::optional<StepCosts>& costs : link->steps) {
+      if (!costs) continue;
+      for (TimeCurve* curve : {&costs->start_1, &costs->start_2, &costs->start_4, &costs->later_1, &costs->later_2}) scale(*curve);
+      for (std::optional<TimeCurve>* curve : {&costs->chain_start, &costs->chain}) {
+        if (*curve) scale(**curve);
+      }
+    }
+  }
+  if (machine.card) machine.card->bytes_per_s *= bandwidth;
+  for (SwitchLevel& level : machine.levels) level.up_bytes_per_s *= bandwidth;
   return machine;
 }
 

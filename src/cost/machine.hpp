@@ -36,11 +36,14 @@ class TimeCurve {
   // The largest m / T(m) of the known sizes, in bytes/s.
   [[nodiscard]] double lane() const { return lane_; }
   [[nodiscard]] const std::vector<TimeLine>& lines() const { return lines_; }
+  // The curve with what an empty message takes, at most alone_s of it, times latency, and what bytes add divided by bandwidth.
+  [[nodiscard]] TimeCurve scaled(double latency, double alone_s, double bandwidth) const;
 
  private:
   [[nodiscard]] const TimeLine& line(Index size_bytes) const;
 
   std::vector<TimeLine> lines_;
+  Index largest_bytes_ = 0;
   double lane_ = 0.0;
 };
 
@@ -142,6 +145,10 @@ struct Machine {
   // takes what it does over its quickest link, and nothing is shared. Of plain and synchronous sends in flight; steps that
   // were timed are left out.
   [[nodiscard]] Machine quickest(std::vector<Index> sizes) const;
+  // The machine with another network: latency of links between nodes times a factor, and their bandwidth, with that of the
+  // card and of all switches. What a message costs a processor, message rates and eager limits stay. Throws
+  // std::invalid_argument for factors that are not above 0.
+  [[nodiscard]] Machine with_network(double latency, double bandwidth) const;
   // Throws std::invalid_argument for rates that are not above 0, and levels that do not grow.
   void check() const;
 };

@@ -95,8 +95,8 @@ class Walk {
   // Throws std::invalid_argument when no schedule can be made, it cannot finish, or there are more than 200 million
   // slots.
   explicit Walk(const ExchangeSpec& spec);
-  // One set of schedules.
-  Walk(SendMode mode, std::vector<RankSchedule> schedules);
+  // One set of schedules; observed: the phases of a step that a program was seen to take.
+  Walk(SendMode mode, std::vector<RankSchedule> schedules, bool observed = false);
   // The import and, where there is one, the way back, of representatives that know what they share.
   Walk(SendMode mode, std::vector<LinkedSchedules> parts);
   Walk(Walk&&) = default;  // not copied: the traces point into the schedules
@@ -167,6 +167,7 @@ class Walk {
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 
   SendMode mode_;
+  bool observed_ = false;
   std::vector<Part> parts_;
   std::optional<Placement> placement_;  // of at()
   std::vector<Index> sizes_;            // the numbers of blocks that messages have

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from rankwise.api.results import Plot, Result
@@ -193,6 +194,21 @@ class StencilCode(Options):
     memory_bytes_per_cell: float = option(16.0, "Bytes moved to and from memory for a cell and step.")
     mode: str = option("isend", "How messages are sent: direct ways, as 'rankwise predict exchange' lists them.")
     overlap: bool = option(False, "Compute and exchange fully overlap.", "--overlap")
+
+
+@dataclass(frozen=True)
+class WhatIf(Options):
+    """A recorded program on another network or machine."""
+
+    records: list[Path] = option(MISSING, "What 'rankwise observe' recorded of the program.", "RECORD...")
+    machine: str | None = option(None, "The machine: a name from 'rankwise machines list', or a TOML description.")
+    profile: Path | None = option(None, "The machine: a measured profile. Default: machine.json.")
+    latency: str | None = option(None, "Latency between nodes: a factor, 1/2 or 2x, or a time, 5us.")
+    bandwidth: str | None = option(
+        None, "Bandwidth between nodes, of NICs and switches, too: a factor, 2x or 1/2, or a link's rate, 50GB/s."
+    )
+    ranks_per_node: int | None = option(None, "Ranks on each node. Default: as recorded.", least=1)
+    compute: bool = option(True, "With the computing between messages, or the messages alone.", "--compute/--no-compute")
 
 
 @record

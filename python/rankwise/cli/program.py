@@ -128,6 +128,26 @@ def recover_record(
         tell(f"{file}: {note}")
 
 
+@verb("import", "rankwise observe import traces.otf2 -o app.comm", under=observe_verbs)
+def import_trace(
+    trace: Annotated[Path, typer.Argument(help="The anchor file of a trace of Score-P, traces.otf2.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The record.", callback=writable)] = Path("observed.comm"),
+) -> None:
+    """Make a record of a trace that Score-P wrote (OTF2), of up to some million events.
+
+    Needs the package otf2: pip install 'rankwise[otf2]'. Calls of MPI on the first location of each process are read.
+    """
+    from rankwise.api.observing import headline
+    from rankwise.observe.otf2 import read_otf2
+    from rankwise.observe.record import write_record
+
+    record = read_otf2(trace)
+    write_record(output, record)
+    tell(f"{output}: {headline(record)}; next: rankwise observe show {output}")
+    for note in record.header["notes"]:
+        tell(f"{output}: {note}")
+
+
 @verb(
     "export",
     """rankwise observe export app.comm --format matrixmarket > app.mtx
@@ -137,7 +157,11 @@ def recover_record(
 def export(
     file: File,
     form: Annotated[
-        str, typer.Option("--format", help="matrixmarket (bytes), csv (pairs), or perfetto (the events, for ui.perfetto.dev).")
+        str,
+        typer.Option(
+            "--format",
+            help="matrixmarket (bytes), csv (pairs), perfetto (events, for ui.perfetto.dev), goal (a step, LogGOPSim).",
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file to write. Default: stdout.", callback=writable)

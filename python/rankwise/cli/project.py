@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from rankwise.api import projecting
-from rankwise.api.projecting import Described, FftProjection, Projected, StencilCode
+from rankwise.api.projecting import Described, FftProjection, Projected, StencilCode, WhatIf
 from rankwise.api.results import Result
 from rankwise.cli.base import Json, drawable, flattened, group, print_json, show, tell, verb
 from rankwise.errors import InputError
+from rankwise.files import write_whole
 from rankwise.workloads.exchange import ExchangeOptions
 
 project_verbs = group(
@@ -105,6 +106,38 @@ def project_stencil(question: StencilCode, on: Described, plot: Plot = None, as_
     found = projecting.project_stencil(question, on)
     _write_plot(found, plot)
     _show(found, as_json)
+
+
+@verb(
+    "observed",
+    """
+    rankwise project observed app.comm --latency 1/2 --bandwidth 2x --ranks-per-node 8
+    rankwise project observed app.comm --machine frontier --ranks-per-node 8
+    """,
+    under=project_verbs,
+)
+def project_observed(
+    question: WhatIf,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the curve as FILE.svg, or write a page with sliders, FILE.html.", callback=drawable),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Project a recorded program: the time of its step on another network or machine, and what limits it.
+
+    What ranks compute is taken as recorded; messages and collectives are predicted.
+    """
+    from rankwise.api.what_if import what_if
+
+    found = what_if(question)
+    if plot is not None and plot.suffix == ".html":
+        write_whole(plot, found.page())
+    elif plot is not None:
+        found.plot().save(plot)
+    if plot is not None:
+        tell(f"written: {plot}")
+    show(found, as_json)
 
 
 def _show(found: Projected, as_json: bool) -> None:

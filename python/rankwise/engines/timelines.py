@@ -15,7 +15,7 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.engines.judge import judged
-from rankwise.engines.model import Model
+from rankwise.engines.step import Priced
 from rankwise.errors import InputError
 from rankwise.launch.smpi import Trace
 from rankwise.observe.phases import PhasedStep, first_events
@@ -42,7 +42,7 @@ _WAITS = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Recv", "
 Events = dict[int, list[tuple[Any, ...]]]
 
 
-def predicted(model: Model, case: Case, placement: _core.Placement) -> Timeline:
+def predicted(model: Priced, case: Case, placement: _core.Placement) -> Timeline:
     """Return the time line of a round as the judge walks it, every rank at its
     place. Raises InputError for what it cannot walk."""
     _few(placement.ranks)

@@ -23,6 +23,7 @@ from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE,
 from rankwise.observe.steps import Steps, common_steps
 
 Array = NDArray[Any]
+_FINEST = 2  # of the ways to cut a rank's calls into parts
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted
 _MOST_SHOWN = 4  # collectives, with the algorithms that the library selects
 _AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
@@ -38,7 +39,8 @@ class PhasedStep:
     ``row_bytes``: of each message the bytes of the rows of memory that it is gathered from and put back to, 0 for none;
     ``mode``: the way of sending, all receives of a phase posted before; ``others``: what else the step may be, where the
     library that carries out its collectives is not known; ``relay``: the step with its ranks elsewhere, where algorithms of
-    collectives depend on who shares a node; ``selected``: by which algorithms collectives are carried out.
+    collectives depend on who shares a node; ``selected``: by which algorithms collectives are carried out;
+    ``observed``: it was seen of a program, which the cost model's interval knows.
     """
 
     phase: Array
@@ -53,6 +55,7 @@ class PhasedStep:
     others: tuple[PhasedStep, ...] = ()
     relay: Callable[[tuple[int, ...]], PhasedStep] | None = None
     selected: tuple[Selected, ...] = ()
+    observed: bool = False
 
     kept: ClassVar[bool] = False  # by the judge: it may be large, and is seldom asked for again
 
@@ -76,7 +79,7 @@ class PhasedStep:
         phase, source, dest = (np.ascontiguousarray(array, np.int32) for array in (self.phase, self.source, self.dest))
         compute_s = np.ascontiguousarray(self.compute_s, np.float64).reshape(-1)
         return _core.judge_phases(
-            phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement, self.mode
+            phase, source, dest, np.ascontiguousarray(self.bytes, np.int64), compute_s, placement, self.mode, self.observed
         )
 
     def on(self, node_of_rank: Sequence[int]) -> PhasedStep:
@@ -85,6 +88,16 @@ class PhasedStep:
             return self
         there = self.relay(tuple(node_of_rank))
         return there if self.compute_s.any() else there.without_computing()
+
+    def repeated(self, times: int) -> PhasedStep:
+        """Return so many steps, one after the other, of ranks that stay where they are."""
+        begins = np.repeat(np.arange(times) * self.phases, len(self.bytes))
+        source, dest, sizes = (np.tile(column, times) for column in (self.source, self.dest, self.bytes))
+        compute_s = np.tile(self.compute_s, (times, 1))
+        return replace(
+            self, phase=np.tile(self.phase, times) + begins, source=source, dest=dest, bytes=sizes, compute_s=compute_s,
+            relay=None, others=(),
+        )  # fmt: skip
 
     def without_computing(self) -> PhasedStep:
         """Return the messages alone."""
@@ -195,7 +208,7 @@ def _laid(cut: _Cut, carrier: Carrier) -> PhasedStep:
         compute_s[level, rank] = seconds
     step = PhasedStep(
         phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)), tuple(sorted(inside)),
-        selected=tuple(replace(one, calls=count) for one, count in selected.items()),
+        selected=tuple(replace(one, calls=count) for one, count in selected.items()), observed=True,
     )  # fmt: skip
     if not used or not carrier.library:
         return step
@@ -232,13 +245,13 @@ class _Cut:
 
     events: Mapping[int, Array]
     steps: Steps
-    _kept: dict[tuple[bool, bool], dict[int, list[_Part]]] = field(default_factory=dict)
+    _kept: dict[tuple[int, bool], dict[int, list[_Part]]] = field(default_factory=dict)
 
     @property
     def ranks(self) -> int:
         return max(self.events) + 1
 
-    def _parts(self, fine: bool, around: bool) -> dict[int, list[_Part]]:
+    def _parts(self, fine: int, around: bool) -> dict[int, list[_Part]]:
         if (fine, around) not in self._kept:
             number = self.steps.representative
             begin, end = self.steps.around(_STEPS_BEFORE, 1) if around else (self.steps.begins[number], self.steps.ends[number])
@@ -256,7 +269,7 @@ class _Cut:
         """
         lead, number = min(self.events), self.steps.representative
         cuts = (int(self.steps.begins[number][lead]), int(self.steps.ends[number][lead]))
-        for fine in (False, True):
+        for fine in range(_FINEST + 1):
             alone = self._parts(fine, around=False)
             levels = _levels(alone, carried)
             if levels is None:
@@ -274,7 +287,7 @@ class _Cut:
             if any(_calls(step[rank]) != _calls(alone[rank]) for rank in parts):
                 return alone, levels
             return step, {(rank, i): whole[rank, at] - starts[0] for rank in parts for i, at in enumerate(places[rank])}
-        return self._parts(fine=True, around=False), None
+        return self._parts(_FINEST, around=False), None
 
 
 def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
@@ -285,9 +298,9 @@ def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
     )
 
 
-def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list[_Part]:
-    """Return the parts of some of a rank's events; ``fine``: blocking calls are
-    parts of their own even where a receive follows."""
+def _parts(rank: int, events: Array, first: int, after: int, fine: int) -> list[_Part]:
+    """Return the parts of some of a rank's events; ``fine``: blocking sends are parts of their own even where a receive follows
+    (1: one from the receiver, an answer; 2: any)."""
     near = events[: after + 2 * (after - first) + 64]  # what is posted in between is completed soon
     places, peers, tags = actual_receives(near[first:])
     received = {first + int(place): (int(peer), int(tag)) for place, peer, tag in zip(places, peers, tags, strict=True)}
@@ -312,7 +325,7 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list
             part.receives.append((received[place][0], rank, received[place][1], int(event["comm"])))
         under_way += (kind in (SEND, RECEIVE)) - (kind == COMPLETION) if event["request"] else 0
         under_way = max(under_way, 0)
-        ends = kind in (BLOCKING_RECEIVE, COMPLETION) or (fine and kind == BLOCKING_SEND)
+        ends = kind in (BLOCKING_RECEIVE, COMPLETION)
         if kind == COLLECTIVE:
             if part.sends or part.receives:
                 parts.append(_Part(place, 0.0, [], []))
@@ -322,6 +335,9 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: bool) -> list
             seen[comm] += 1
             ends = True
         follows = events[place + 1] if place + 1 < after else None
+        if kind == BLOCKING_SEND and fine:
+            answers = follows is not None and follows["kind"] == BLOCKING_RECEIVE and received[place + 1][0] == event["peer"]
+            ends = fine == _FINEST or answers
         same_call = follows is not None and follows["start_ns"] == event["start_ns"] and follows["end_ns"] == event["end_ns"]
         if ends and under_way == 0 and not same_call:
             parts.append(_Part(place + 1, 0.0, [], []))

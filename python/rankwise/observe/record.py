@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -119,6 +119,39 @@ def _arrays(record: Record) -> Iterator[tuple[str, Array]]:
         yield f"events/{rank}", np.ascontiguousarray(events, EVENT)
     for rank, sites in sorted(record.sites.items()):
         yield f"sites/{rank}", np.ascontiguousarray(sites, "<u2")
+
+
+def record_of_events(
+    events: Mapping[int, Array], header: dict[str, Any], hosts: Sequence[str], node_of_rank: Sequence[int]
+) -> Record:
+    """Return the record of a program of whose ranks all calls are listed; ``header`` has the names of its ``calls``."""
+    ranks, names = len(node_of_rank), len(header["calls"])
+    counts, times = np.zeros((ranks, names), "<u8"), np.zeros((ranks, names), "<i8")
+    histogram: list[Array] = []
+    pointer, rows = [0], []
+    for rank in range(ranks):
+        of_rank = events.get(rank, np.zeros(0, EVENT))
+        # Several events of one call share their times.
+        first = np.flatnonzero(
+            np.append(True, (np.diff(of_rank["start_ns"]) != 0) | (np.diff(of_rank["end_ns"]) != 0))[: len(of_rank)]
+        )
+        calls = of_rank[first]
+        np.add.at(counts[rank], calls["call"], 1)
+        np.add.at(times[rank], calls["call"], calls["end_ns"] - calls["start_ns"])
+        sends = of_rank[np.isin(of_rank["kind"], (SEND, BLOCKING_SEND)) & (of_rank["peer"] >= 0)]
+        for peer in np.unique(sends["peer"]).tolist():
+            sizes = sends["bytes"][sends["peer"] == peer]
+            rows.append((peer, len(sizes), int(sizes.sum()), 0))
+            bins = [min(int(size).bit_length(), HISTOGRAM_BINS - 1) for size in sizes]
+            histogram.append(np.bincount(bins, minlength=HISTOGRAM_BINS).astype("<u4"))
+        pointer.append(len(rows))
+    peer, messages, volume, pulled = np.array(rows, np.int64).reshape(-1, 4).T
+    nowhere = np.full(ranks, -1, "<i4")
+    return Record(
+        header, ranks, tuple(hosts), np.array(node_of_rank, "<i4"), nowhere, nowhere, np.array(pointer, "<i8"),
+        peer.astype("<u4"), messages.astype("<u8"), volume.astype("<u8"), pulled.astype("<u8"),
+        np.array(histogram, "<u4").reshape(-1, HISTOGRAM_BINS), dict(events), {}, counts, times,
+    )  # fmt: skip
 
 
 def parts_of(path: Path) -> Path:

@@ -166,12 +166,12 @@ def _path(spans: Mapping[int, tuple[Span, ...]], found: Any, zero: int, unit_s: 
     return tuple(reversed(path))
 
 
-FORMATS = ("matrixmarket", "csv", "perfetto")
+FORMATS = ("matrixmarket", "csv", "perfetto", "goal")
 
 
 def exported(record: Record, form: str) -> Iterator[str]:
     """Yield a record as text of a format of ``FORMATS``."""
-    yield from {"matrixmarket": _matrix_market, "csv": _csv, "perfetto": _perfetto}[form](record)
+    yield from {"matrixmarket": _matrix_market, "csv": _csv, "perfetto": _perfetto, "goal": _goal}[form](record)
 
 
 def timeline_json(line: Timeline, name: str) -> Iterator[str]:
@@ -192,6 +192,13 @@ def timeline_json(line: Timeline, name: str) -> Iterator[str]:
         yield json.dumps({**arrow, "ph": "s", "tid": message.source, "ts": 1e6 * message.sent_s}) + ",\n"
         yield json.dumps({**arrow, "ph": "f", "bp": "e", "tid": message.dest, "ts": 1e6 * message.arrived_s}) + ",\n"
     yield '{"name":"end","ph":"M","pid":0}\n]}\n'
+
+
+def _goal(record: Record) -> Iterator[str]:
+    from rankwise.observe.goal import goal_lines
+    from rankwise.observe.phases import observed_step
+
+    yield from goal_lines(observed_step(record))
 
 
 def _matrix_market(record: Record) -> Iterator[str]:

@@ -113,6 +113,7 @@ class Document:
     change_title: str = ""
     next: Sequence[Next] = ()
     record: str = ""  # the command that gives the same figures as JSON
+    scripts: Sequence[str] = ()  # of its own
 
     def pictures(self) -> list[Picture]:
         return [part for section in self.sections for part in section.parts if isinstance(part, Picture)]
@@ -128,7 +129,7 @@ class Document:
             left_out = vega.unable()
             if left_out and not script:
                 tell(f"the page has no pictures, as {left_out}")
-        scripts = [text for text in (script, templates.get_template("page.js").render()) if text]
+        scripts = [text for text in (script, templates.get_template("page.js").render(), *self.scripts) if text]
         return templates.get_template("page.html.j2").render(
             page=self, charts=charts, themed=themed, scripts=scripts, policy=_policy(scripts),
             is_table=lambda part: isinstance(part, Table), is_picture=lambda part: isinstance(part, Picture),

@@ -166,6 +166,23 @@ _IN_PLACE = ["# In place of the shell, so that SIGTERM (time limit, scancel) rea
 FOLDER = Path("rankwise-job")
 
 
+def _projected(path: Path) -> tuple[int, int, int]:
+    """Return nodes, ranks and ranks on a node of an answer's last row. Raises InputError for what is none."""
+    from rankwise.errors import unreadable
+    from rankwise.files import load_json, plain
+
+    fix = "write one with 'rankwise project observed ... --json'"
+    try:
+        answer = load_json(plain(path).read_bytes())
+        row = answer["rows"][-1]
+        found = tuple(int(row[name]) for name in ("nodes", "ranks", "ranks_per_node"))
+    except OSError as error:
+        raise InputError(f"--projected {path} {unreadable(error)}: {fix}") from None
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise InputError(f"--projected {path} is no answer of 'rankwise project observed': {fix}") from None
+    return found[0], found[1], found[2]
+
+
 @dataclass(frozen=True)
 class Job(Options):
     """A job's settings, and where it runs."""
@@ -189,6 +206,7 @@ class Job(Options):
     module: list[str] | None = option(None, "Module to load first; may be repeated.")
     env: list[str] | None = option(None, "Variable to set; may be repeated.", metavar="NAME=VALUE")
     tuned: Path | None = option(None, "Settings of the MPI library: a folder that 'rankwise tune' wrote.", "--settings")
+    projected: Path | None = option(None, "Nodes and ranks of an answer: 'rankwise project observed ... --json > FILE'.")
     launcher: Literal["mpiexec", "srun"] = option(
         "mpiexec", "What starts the ranks: mpiexec, or srun (PMI-2, PMIx for Open MPI)."
     )
@@ -206,8 +224,13 @@ class Job(Options):
             if not equals:
                 raise InputError(f"--env '{text}' sets nothing: write --env NAME=VALUE")
             environment[variable] = value
+        asked = (self.nodes, self.tasks, self.tasks_per_node)
+        if self.projected is not None:
+            if {"nodes", "tasks", "tasks_per_node"} & {name for name in self.given if self.differs(name)}:
+                raise InputError("--projected has nodes and ranks: leave --nodes, --tasks and --tasks-per-node out")
+            asked = _projected(self.projected)
         return Settings(
-            self.job_name, self.nodes, self.tasks, self.tasks_per_node, self.cpus_per_task, self.time, self.partition,
+            self.job_name, *asked, self.cpus_per_task, self.time, self.partition,
             self.account, self.qos, self.nodelist, self.exclusive, self.array, self.dependency, self.mail_user, self.mail_type,
             self.grace, self.requeue, tuple(self.module or ()), environment, tuple(self.sbatch or ()),
         )  # fmt: skip

@@ -1,0 +1,113 @@
+"""The page of a recorded program on another network: its step with sliders, the curve, what limits it, the time line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rankwise.blocks import Picture
+from rankwise.engines.what_if import SliderTable, WhatIfRow
+from rankwise.observe.timeline import Timeline
+from rankwise.report.chart import TIME, Chart, Spec, cursor, field_of, log_axis, looked_up, nearest, rows
+from rankwise.report.document import Document, Figure, Markup, Next, Section, environment
+from rankwise.report.layers import Curves
+from rankwise.report.program import path_words, timeline_picture, timeline_title
+from rankwise.units import format_time
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a curve: where on its axis, in words, and the time with its interval."""
+
+    at: float
+    words: str
+    time_s: float
+    low_s: float
+    high_s: float
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the page says: the conclusion, why, the record with the machine, the next commands and remarks."""
+
+    headline: str
+    why: Sequence[str]
+    origin: str
+    next: Sequence[tuple[str, str]]
+    notes: Sequence[str]
+    command: str
+
+
+def curve_picture(points: Sequence[Point], axis: str, title: str) -> Chart:
+    """Draw the time of a step with its interval along an axis, both logarithmic."""
+    stops = [f"{p.words}: {format_time(p.time_s)} ({format_time(p.low_s)} to {format_time(p.high_s)})" for p in points]
+    data: list[Spec] = [
+        {"value": p.at, "time": p.time_s, "low": p.low_s, "high": p.high_s, "series": "step", "stop": i, "tip": words}
+        for i, (p, words) in enumerate(zip(points, stops, strict=True))
+    ]
+    names = {f"{math.log(p.at):.6f}": p.words for p in points}
+    x = field_of(
+        "value", scale={"type": "log", "nice": False, "domain": [points[0].at, points[-1].at]},
+        axis={"values": [p.at for p in points], "labelExpr": looked_up(names, "log(datum.value)", 6), "title": axis,
+            "grid": False},
+    )  # fmt: skip
+    y = field_of("time", **log_axis([end for p in points for end in (p.low_s, p.high_s)], TIME, "time of a step"))
+    drawn = Curves(x, y, ["step"], clip=False)
+    layers = [
+        drawn.band(), drawn.line(1.8), drawn.points(90, 36, opacity=1), cursor("value"), nearest("value", "time", "near"),
+    ]  # fmt: skip
+    return Chart(
+        "curve", title, ". ".join(stops), [{"title": title, "height": 230, "data": rows(data), "layer": layers}], stops
+    )
+
+
+def render(words: Words, curve: Chart, found: Sequence[WhatIfRow], sliders: SliderTable | None, line: Timeline | None) -> str:
+    """Return the page; ``found``: what was asked, the last row; ``line``: its step."""
+    asked = found[-1]
+    sections = []
+    if sliders is not None:
+        sections.append(Section(
+            "sliders", "At other networks",
+            ["Predicted at 324 points, linear between them; the band is the interval of the answer above."], [_markup(sliders)],
+        ))  # fmt: skip
+    sections.append(Section("curve", curve.title, [], [Picture("curve", "The band is the 95 % interval.", lambda: curve)]))
+    if line is not None and line.path:
+        title = timeline_title(line, "step")
+        sections.append(
+            Section("time-line", title, [path_words(line)], [Picture("step-line", "", lambda: timeline_picture(line, title))])
+        )
+    sections.append(Section("notes", "What is assumed", [f"{note}." for note in words.notes], (), "remarks"))
+    scripts = [environment().get_template("sliders.js").render()] if sliders is not None else []
+    return Document(
+        "rankwise project observed", words.origin, words.headline, words.why, sections, figures=_figures(asked),
+        next=[Next(purpose, command) for command, purpose in words.next], record=words.command, scripts=scripts,
+    ).html()  # fmt: skip
+
+
+def _figures(row: WhatIfRow) -> list[Figure]:
+    if row.time_s is None or row.span is None:
+        return []
+    low_s, high_s = row.span.ends_s
+    value, unit = format_time(row.time_s).split(" ")
+    interval = f"{format_time(low_s)} to {format_time(high_s)}"
+    found = [Figure("A step", value, unit, interval, (low_s / row.time_s - 1, high_s / row.time_s - 1), "predicted")]
+    if row.efficiencies is not None:
+        one = row.efficiencies
+        parts = f"load balance {100 * one.load_balance:.0f} %, transfer {100 * one.transfer:.0f} %"
+        found.append(Figure("Parallel efficiency", f"{100 * one.parallel:.0f}", "%", parts, None, "compute of the time"))
+    if row.node_hours is not None:
+        found.append(Figure("The recorded run", f"{row.node_hours:.3g}", "node-hours", "", None, f"on {row.nodes} nodes"))
+    return found
+
+
+def _markup(table: SliderTable) -> Markup:
+    """Return three sliders, the time, and a curve that a script draws."""
+    inputs = (
+        ("latency", "latency", -4, 4, 0.0625, math.log2(table.latency)),
+        ("bandwidth", "bandwidth", -4, 4, 0.0625, math.log2(table.bandwidth)),
+        ("each", "ranks a node", 0, len(table.ranks_per_node) - 1, 1, table.asked),
+    )
+    data = json.dumps(table.to_dict(), separators=(",", ":"))
+    return Markup(environment().get_template("sliders.html.j2").render(inputs=inputs, data=data))
