@@ -99,7 +99,7 @@ class Traffic:
         if not len(self.bytes):
             return 1
         order = np.argsort(self.messages, kind="stable")
-        reached = np.cumsum(self.bytes[order])
+        reached = np.cumsum(self.bytes[order], dtype=float)
         return max(1, int(self.messages[order[np.searchsorted(reached, reached[-1] / 2)]]))
 
     @property

@@ -94,8 +94,8 @@ class _Header(Record):
     notes: Sequence[str] = key("notes", default=())
     calls: Sequence[str] = key("names of the functions", default=())
     sampled_calls: Sequence[str] = key("those not timed always", default=())
-    communicators: Sequence[_Communicator] | None = key("communicators", default=())
-    shapes: Sequence[_Shape] | None = key("shapes of collectives", default=())
+    communicators: Sequence[_Communicator] = key("communicators", default=())
+    shapes: Sequence[_Shape] = key("shapes of collectives", default=())
     collectives: Sequence[_Collective] = key("collectives", default=())
     carts: Sequence[_Cart] = key("calls of MPI_Cart_create", default=())
     others: Sequence[_Other] = key("messages to other partners", default=())
@@ -113,7 +113,7 @@ def require_header(header: Mapping[str, Any], ranks: int, events: Mapping[int, i
         raise ValueError(f"seconds_of_rank has {len(of.seconds_of_rank)} entries, not {ranks}")
     if len(of.clock_uncertainty_ns or ()) not in (0, len(of.hosts)):
         raise ValueError("clock_uncertainty_ns is not one for each host")
-    for comm in of.communicators or ():
+    for comm in of.communicators:
         if any(rank >= ranks for rank in comm.ranks or ()) or len(set(comm.ranks or ())) < len(comm.ranks or ()):
             raise ValueError("communicators have ranks that are none, or one twice")
     if any(len(cart.dims) != len(cart.periodic) for cart in of.carts):

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.errors import InputError
 from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
 from rankwise.observe.record import COLLECTIVE, EVENT, HISTOGRAM_BINS, Array, Record
 from rankwise.observe.sound import is_sound
@@ -115,7 +116,7 @@ def _numbered(lines: Array) -> Array:
     return np.vstack([ordered[:4], number, ordered[4]])
 
 
-LAYOUT = 5  # and all below as in src/observe/store.h
+LAYOUT, _MOST_LAYOUTS = 5, 1000  # and all below as in src/observe/store.h
 _MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 8192, 1024, 1024, 16, 8, 3
 _WINDOW_EVENTS = 65536
 _NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9650176
@@ -294,12 +295,29 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
 
 
 def parts_of_nodes(folder: Path, notes: list[str]) -> list[Part]:
-    """Return what the ranks of all nodes left; what cannot be theirs is left out, with a note."""
-    found = [part for path in sorted(folder.glob("*.node")) for part in _parts_in(path)]
+    """Return what the ranks of all nodes left; what cannot be theirs is left out, with a note.
+
+    Raises InputError for what another version's tracer left.
+    """
+    paths = sorted(folder.glob("*.node"))
+    found = [part for path in paths for part in _parts_in(path)]
+    others = {path.stem: layout for path in paths if (layout := _layout_of(path)) != LAYOUT and 0 < layout < _MOST_LAYOUTS}
+    for host, layout in others.items():
+        words = f"the tracer on {host} is of another version of rankwise (it writes layout {layout}, this one reads {LAYOUT})"
+        if not found:
+            raise InputError(f"{words}: install rankwise anew, the same on all nodes")
+        notes.append(f"{words}: its ranks are not in the record")
     sound = [part for part in found if is_sound(part)]
     if len(sound) < len(found):
         notes.append(f"what {format_count(len(found) - len(sound), 'rank')} left is damaged and is not in the record")
     return sound
+
+
+def _layout_of(path: Path) -> int:
+    """Return the layout of what the first rank left; 0: none."""
+    with path.open("rb") as stream:
+        stream.seek(_REGIONS_AT)
+        return int.from_bytes(stream.read(8), "little")
 
 
 def _parts_in(path: Path) -> Iterator[Part]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import lzma
+import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from rankwise.observe.parts import _EDGES_AT, _REGION, _REGIONS_AT, aligned, host_offsets, merged
+from rankwise.errors import InputError
+from rankwise.observe.parts import _EDGES_AT, _REGION, _REGIONS_AT, LAYOUT, aligned, host_offsets, merged
 from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record
 
 AHEAD_NS = np.array([0, 5_000_000, -70_000_000, 123_456])
@@ -81,3 +84,17 @@ def test_a_rank_whose_numbers_cannot_be_is_left_out_with_a_note(tmp_path: Path) 
         assert ("what 1 rank left is damaged and is not in the record" in record.header["notes"]) == broken
         assert ("rank 1 left no record" in record.header["notes"]) == broken
         assert set(record.events) == {0} if broken else {0, 1}
+
+
+def test_what_another_versions_tracer_left_is_told_so(tmp_path: Path) -> None:
+    whole = lzma.decompress((Path(__file__).parents[2] / "fuzz" / "corpus" / "parts" / "two.node.xz").read_bytes())
+    older = bytearray(whole)
+    for page in (_REGIONS_AT, _REGIONS_AT + _REGION):
+        older[page] = LAYOUT - 1
+    (tmp_path / "n1.node").write_bytes(older)
+    words = f"the tracer on n1 is of another version of rankwise .it writes layout {LAYOUT - 1}, this one reads {LAYOUT}"
+    with pytest.raises(InputError, match=words):
+        merged(tmp_path, {})
+    (tmp_path / "n0.node").write_bytes(whole)
+    record = merged(tmp_path, {})
+    assert record is not None and set(record.events) == {0, 1} and any(map(re.compile(words).match, record.header["notes"]))
