@@ -25,6 +25,15 @@ def exit_code(verdict: str, strict: bool) -> int:
     return EXIT_FAILURE if strict and code in (EXIT_UNCLEAR, EXIT_UNUSABLE) else code
 
 
+def memory_limits() -> str:
+    """Name the limits that are set on this process's memory; nothing where there are none."""
+    import resource
+
+    limits = {"-v": resource.RLIMIT_AS, "-d": resource.RLIMIT_DATA}
+    known = {name: soft for name, of in limits.items() if (soft := resource.getrlimit(of)[0]) != resource.RLIM_INFINITY}
+    return " and ".join(f"'ulimit {name}' of {soft >> 20} MiB" for name, soft in known.items())
+
+
 class RankwiseError(Exception):
     """Something went wrong while working: a rank died, a result did not verify."""
 

@@ -121,7 +121,7 @@ FftVariant variant_of(const VariantNumbers& numbers) {
 }
 bool is_possible(const VariantNumbers& numbers, Index ranks, Index batch) {
   const auto& [p1, p2, method, chunks, together, in_flight] = numbers;
-  return p1 >= 1 && p2 >= 1 && p1 <= ranks && p1 * p2 == ranks && method >= 0 && method <= 2 && chunks >= 1 && chunks <= 1024 &&
+  return p1 >= 1 && p2 >= 1 && p1 <= ranks && p2 <= ranks && p1 * p2 == ranks && method >= 0 && method <= 2 && chunks >= 1 && chunks <= 1024 &&
          together >= 1 && together <= batch && in_flight >= 1 && in_flight <= 2;
 }
 

@@ -4,6 +4,8 @@
 // else uses the links, and shares their bandwidth otherwise.
 //
 // The file has a key and its values on each line; # starts a comment. See python/rankwise/engines/platform.py.
+#include "simgrid/platform_file.hpp"
+
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
 
@@ -11,8 +13,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <map>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -22,83 +22,10 @@
 namespace {
 
 namespace s4u = simgrid::s4u;
+using rankwise::platform::Own;
+using rankwise::platform::own_time;
+using rankwise::platform::Platform;
 using simgrid::kernel::routing::NetPoint;
-
-struct Segment {
-  double from_bytes;
-  double alpha_s;
-  double beta_s_per_byte;
-};
-using Curve = std::vector<Segment>;
-
-// What a message has of its own, before it shares anything.
-struct Own {
-  double latency_s;
-  double bytes_per_s;
-};
-
-// SMPI sends so much more than the message itself (tag, communicator, ranks); what was measured has it in its alpha.
-constexpr double envelope_bytes = 16.0;
-
-Own own_time(const Curve& curve, double sent_bytes) {
-  const double bytes = std::max(0.0, sent_bytes - envelope_bytes);
-  const auto next = std::upper_bound(curve.begin(), curve.end(), bytes,
-                                     [](double size, const Segment& segment) { return size < segment.from_bytes; });
-  const Segment& segment = next == curve.begin() ? curve.front() : *(next - 1);
-  constexpr double least_s = 1e-12;
-  const double time_s = std::max(segment.alpha_s + segment.beta_s_per_byte * bytes, least_s);
-  // A line between two measured sizes may start below zero or fall: its time counts, not how it is split.
-  const double latency_s = std::clamp(segment.alpha_s, 0.001 * time_s, 0.999 * time_s);
-  return {latency_s, sent_bytes / (time_s - latency_s)};
-}
-
-class Platform {
- public:
-  explicit Platform(const std::string& path) {
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("platform file '" + path + "' cannot be read");
-    for (std::string line; std::getline(file, line);) {
-      std::istringstream fields(line.substr(0, line.find('#')));
-      std::string key;
-      if (!(fields >> key)) continue;
-      if (key == "segment") {
-        std::string link;
-        Segment segment{};
-        fields >> link >> segment.from_bytes >> segment.alpha_s >> segment.beta_s_per_byte;
-        curves_[link].push_back(segment);
-      } else if (key == "topology") {
-        fields >> topology_;
-      } else {
-        for (double value = 0; fields >> value;) values_[key].push_back(value);
-      }
-      if (fields.fail() && !fields.eof()) throw std::runtime_error("platform file, line '" + line + "' is not understood");
-    }
-  }
-
-  [[nodiscard]] double number(const std::string& key) const { return list(key).front(); }
-  [[nodiscard]] std::vector<unsigned> counts(const std::string& key) const {
-    const std::vector<double>& values = list(key);
-    return {values.begin(), values.end()};
-  }
-  [[nodiscard]] unsigned count(const std::string& key) const { return counts(key).front(); }
-  [[nodiscard]] const std::string& topology() const { return topology_; }
-  [[nodiscard]] const Curve& curve(const std::string& link) const {
-    const auto found = curves_.find(link);
-    if (found == curves_.end()) throw std::runtime_error("platform file has no segment of " + link);
-    return found->second;
-  }
-
- private:
-  [[nodiscard]] const std::vector<double>& list(const std::string& key) const {
-    const auto found = values_.find(key);
-    if (found == values_.end() || found->second.empty()) throw std::runtime_error("platform file lacks '" + key + "'");
-    return found->second;
-  }
-
-  std::map<std::string, std::vector<double>> values_;
-  std::map<std::string, Curve> curves_;
-  std::string topology_;
-};
 
 // Every route has this latency, of which the callbacks below make that of each message. SimGrid weighs a message's share of a
 // link by it: equal ones share equally. Of the order of one, so that the solver's sums of weights come out even.
@@ -189,7 +116,9 @@ extern "C" __attribute__((visibility("default"))) void load_platform(const s4u::
 void load_platform(const s4u::Engine&) {
   const char* path = std::getenv("RANKWISE_PLATFORM");
   if (path == nullptr) throw std::runtime_error("RANKWISE_PLATFORM names no platform file");
-  static const Platform platform(path);
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(std::string("platform file '") + path + "' cannot be read");
+  static const Platform platform(file);
   s4u::NetZone* network = make_network(platform);
   network->seal();
 

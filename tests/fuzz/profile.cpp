@@ -1,9 +1,11 @@
-// The profile reader, and what every judgement asks of the machine that it returns: any bytes are refused with
-// std::invalid_argument, or answered.
+// The readers of profiles and of platforms, and what is asked of what they return: any bytes are refused with their own
+// exceptions, or answered.
 #include "profile/profile.hpp"
+#include "simgrid/platform_file.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -27,6 +29,16 @@ void ask(const rankwise::Machine& machine) {
   static_cast<void>(machine.quickest({0, 8, 1000}));
 }
 
+void ask(const rankwise::platform::Platform& platform) {
+  for (const char* key : {"sockets", "nearest_links", "levels"}) {
+    try {
+      static_cast<void>(platform.counts(key));
+    } catch (const std::runtime_error&) {
+    }
+  }
+  for (const double bytes : {0.0, 1e3, 1e300}) static_cast<void>(own_time(platform.curve("other-node"), bytes));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -35,6 +47,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ask(rankwise::read_machine(text));
     ask(rankwise::read_machine(text, {"", true}));
   } catch (const std::invalid_argument&) {
+  }
+  try {
+    std::istringstream lines(text);
+    ask(rankwise::platform::Platform(lines));
+  } catch (const std::runtime_error&) {
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The long flood (make fuzz), of SEED or of a new one: RUNS executions of the C++ profile reader, INPUTS mutated files for each Python reader.
+# The long flood (make fuzz), of SEED or of a new one: RUNS executions of the readers of profiles and platforms in C++, INPUTS
+# mutated files for each Python reader.
 # With clang 16 or later by libFuzzer, else by driver.cpp with the system's compiler. Ends with 0 where nothing broke.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -20,10 +21,10 @@ export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=1:detect_leaks=0
 if [ -n "$clang" ]; then
   $clang -fsanitize=fuzzer,address,undefined -Wl,--gc-sections $objects -o $out/profile
   $out/profile -runs="$runs" -seed="$seed" -max_len=2048 -timeout=60 -report_slow_units=2 -rss_limit_mb=300 -print_final_stats=1 -verbosity=0 \
-    -artifact_prefix=$out/ $out/corpus tests/fuzz/corpus/profile
+    -artifact_prefix=$out/ $out/corpus tests/fuzz/corpus/{profile,platform}
 else
   ${CXX:-c++} -fsanitize=address,undefined -Wl,--gc-sections $objects -o $out/profile
-  (ulimit -t $((runs / 500 + 60)) && $out/profile "$runs" "$seed" tests/fuzz/corpus/profile/*)
+  (ulimit -t $((runs / 500 + 60)) && $out/profile "$runs" "$seed" tests/fuzz/corpus/{profile,platform}/*)
 fi
 $python tests/fuzz/readers.py --inputs "$inputs" --seed "$seed" --keep $out/broken
 $python tests/fuzz/arguments.py --seed "$seed" --lines "${LINES_OF_VERB:-10000}"

@@ -17,7 +17,16 @@ import typer
 from rankwise.cli.base import app, begin_printing, has_printed, print_json
 from rankwise.cli.terminal import fit_streams
 from rankwise.cli.verbs import register_verbs
-from rankwise.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RankwiseError, split_message
+from rankwise.errors import (
+    EXIT_ENVIRONMENT,
+    EXIT_FAILURE,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    RankwiseError,
+    memory_limits,
+    split_message,
+)
 from rankwise.progress import visible
 
 
@@ -85,6 +94,10 @@ def run(arguments: Sequence[str]) -> int:
             return complain(words_of_usage(error, arguments), EXIT_USAGE)
         if os.environ.get("RANKWISE_TRACEBACK"):
             raise
+        limits = memory_limits()
+        if isinstance(error, MemoryError) or (isinstance(error, ImportError) and limits):  # libraries find no room, either
+            mend = f"raise {limits}, or ask for less" if limits else "ask for less, or take a node that has more"
+            return complain(f"memory ran out: {mend}", EXIT_ENVIRONMENT)
         if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
             return complain(f"{error.strerror}: {error.filename!s:.60}: name another file", EXIT_USAGE)
         if isinstance(error, OSError):

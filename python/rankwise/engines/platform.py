@@ -1,6 +1,6 @@
 """The platform that SimGrid simulates: nodes, their links and what is between them, as a file that a person can read.
 
-The file is read by src/simgrid/platform.cpp: a key and its values on each line, ``#`` before a comment. A message takes
+The file is read by src/simgrid/platform_file.hpp: a key and its values on each line, ``#`` before a comment. A message takes
 alpha + beta * bytes of the ``segment`` that its size falls into while it has its links to itself; messages that meet
 share the bandwidth of a node's card (each way), of the links between switches, and of a node's memory. All figures are
 those of the machine that the model asks (``_core.Machine``).

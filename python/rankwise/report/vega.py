@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import UnusableEnvironmentError
+from rankwise.errors import UnusableEnvironmentError, memory_limits
 from rankwise.report.vega_bundle import bundle
 
 SCRIPT = Path(__file__).parent / "templates" / "vega.js"  # of the build
@@ -35,16 +35,13 @@ def unable() -> str:
     """Return why no static picture can be drawn here, and what to do; nothing where it can."""
     if find_spec("vl_convert") is None:
         return "vl-convert is not installed: pip install 'rankwise[pictures]'"
-    limits = {"-v": resource.RLIMIT_AS, "-d": resource.RLIMIT_DATA}
-    set_here = {name: soft for name, of in limits.items() if (soft := resource.getrlimit(of)[0]) != resource.RLIM_INFINITY}
-    if not set_here:
+    if not (limits := memory_limits()):
         return ""
     with open("/proc/self/statm", encoding="ascii") as statm:
         taken = int(statm.read().split()[0]) * resource.getpagesize()
     if subprocess.run([sys.executable, "-c", _ATTEMPT, str(taken)], capture_output=True, check=False).returncode == 0:
         return ""
-    limit = " and ".join(f"'ulimit {name}' of {soft >> 20} MiB" for name, soft in set_here.items())
-    return f"{limit} forbids drawing: raise it"
+    return f"{limits} forbids drawing: raise it"
 
 
 def svg_of(spec: Mapping[str, Any], name: str, title: str, description: str) -> str:

@@ -288,3 +288,10 @@ def test_names_in_files_of_others_do_not_steer_a_terminal(rankwise: Callable[...
         done = rankwise(*words)
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", done.out + done.err), (done.out, done.err)
     assert "\\x1b]0;title\\x07" in rankwise("profile", "show", "machine.json").out
+
+
+def test_a_limit_of_memory_is_named_where_it_leaves_no_room(tmp_path: Path) -> None:
+    script = 'ulimit -v 60000; exec "$0" -m rankwise map --grid 4x4 --nodes 2 --ppn 8'
+    done = subprocess.run(["sh", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr == "rankwise: memory ran out: raise 'ulimit -v' of 58 MiB, or ask for less\n"
