@@ -19,7 +19,8 @@ from rankwise.blocks.terminal import show
 from rankwise.engines.run import Here
 from rankwise.engines.session import compare_engines
 from rankwise.files import write_json
-from rankwise.measure.session import Measurement, measure_machine
+from rankwise.measure.campaign import Plan, default_sizes
+from rankwise.measure.session import measure_machine
 from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases
 
 SIZES, CUTOFFS = (8, 1000, 64000), (1, 2, 4)
@@ -49,7 +50,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         profile = options.profile or Path(folder) / "machine.json"
         if options.profile is None:
-            measure_machine(profile, False, Measurement(seconds=12.0))
+            measure_machine(profile, False, Plan({}, default_sizes(), seconds=12.0))
         before = os.getloadavg()[0]
         begin_s = time.monotonic()
         validation = compare_engines(

@@ -299,25 +299,27 @@ def measure(asked: Campaign | None = None) -> Result:
         return Added(measure_packing(asked.output), load(asked.output))
     if asked.n is not None or asked.ranks is not None:
         raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
-    from rankwise.measure.session import Measurement, measure_machine, samples_path_of
+    from rankwise.measure.campaign import Plan, default_sizes
+    from rankwise.measure.session import measure_machine, samples_path_of
 
     if asked.what == "all-pairs":
         from rankwise.api.streams import Streams, measured
 
         return measured(Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume))
-    wanted = Measurement(
-        sizes=tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else None,
-        launches=asked.launches,
-        seconds=seconds,
-        statistic=asked.statistic,
+    plan = Plan(
+        {},
+        tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else default_sizes(),
+        what,
+        asked.background,
+        asked.launches,
+        seconds,
         precision=asked.precision,
-        what=what,
-        background=asked.background,
-        hosts=tuple(parse_hosts(asked.hosts)) if asked.hosts else (),
-        links=tuple(name.strip() for name in asked.links.split(",") if name.strip()) if asked.links else (),
+        statistic=asked.statistic,
         spread_s=parse_seconds(asked.spread, "--spread"),
     )
-    return Measured(measure_machine(asked.output, asked.resume, wanted), asked.output)
+    hosts = parse_hosts(asked.hosts) if asked.hosts else ()
+    links = [name.strip() for name in asked.links.split(",") if name.strip()] if asked.links else ()
+    return Measured(measure_machine(asked.output, asked.resume, plan, hosts, links), asked.output)
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,8 @@ def measured(folder: Path | str, seconds: float) -> Quick:
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
     from rankwise.mapping import map_grid
-    from rankwise.measure.session import Measurement, measure_machine
+    from rankwise.measure.campaign import Plan, default_sizes
+    from rankwise.measure.session import measure_machine
     from rankwise.workloads.base import Site
     from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
 
@@ -222,7 +223,7 @@ def measured(folder: Path | str, seconds: float) -> Quick:
     warned = sum(finding.severity in ("problem", "warning") for finding in findings)
     _step(1, f"machine: {many(here.topology.allowed_core_count, 'core')}, {many(warned, 'warning')} (rankwise doctor)")
 
-    trust = measure_machine(paths[0], False, Measurement(seconds=seconds)).trust
+    trust = measure_machine(paths[0], False, Plan({}, default_sizes(), seconds=seconds)).trust
     _step(2, f"ping-pong, 0 B to 4 MiB: {many(trust.launches or 0, 'launch', 'launches')}, quality {trust.level}")
 
     cases = WORKLOAD.cases(ExchangeOptions(), Site("validate", default_ranks(here)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError, UnusableFiguresError
@@ -15,7 +16,7 @@ from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import cpu_quota
 from rankwise.measure.additions import added
-from rankwise.measure.campaign import Plan, default_sizes, last_campaign
+from rankwise.measure.campaign import Plan, last_campaign
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
@@ -37,77 +38,51 @@ def samples_path_of(profile: Path) -> Path:
     return profile.with_name(profile.stem + ".samples.jsonl")
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """What is measured: one of WHAT; what is no plain ping-pong measurement is added to the profile that is there.
+def _check(plan: Plan) -> None:
+    """Raise InputError for what cannot be measured."""
+    if plan.precision is not None and not 0 < plan.precision < 1:
+        raise InputError(f"--precision {plan.precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
+    if plan.statistic not in STATISTICS:
+        raise InputError(f"statistic '{plan.statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
+    if plan.what not in WHAT:
+        raise InputError(f"'{plan.what}' cannot be measured: choose one of {', '.join(WHAT)}")
+    if not 0 <= plan.background <= MOST_BACKGROUND_PAIRS:
+        raise InputError(f"--background {plan.background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
+    if plan.launches is not None and plan.launches < 1:
+        raise InputError(f"--launches {plan.launches} is too small: it must be at least 1")
+    if not 0 < plan.seconds < 1e6:
+        raise InputError(f"--seconds {plan.seconds:g} is not a time to spend: give one above 0")
+    if not 0 <= plan.spread_s < 1e6:
+        raise InputError(f"--spread {plan.spread_s:g} s is no time to wait between launches: give 10m")
+    if len(plan.sizes) < LEAST_SIZES or max(plan.sizes) > 1 << 30:
+        raise InputError(
+            f"--sizes has {len(plan.sizes)}, up to {format_size(max(plan.sizes))}, and a model needs at least {LEAST_SIZES}, "
+            "up to 1 GiB: give more, as in --sizes 0,8,1kB"
+        )
 
-    ``background`` pairs keep the link busy for a second measurement of plain sends; ``hosts`` are nodes whose link is measured,
-    too;
-    ``links`` restricts the link classes. There are as many ``launches`` as the ``seconds`` hold, unless so many are asked for;
-    with
-    ``precision`` no more once every cell's 95 % interval is that narrow (0.03: ± 3 %). ``spread_s`` of waiting lie between
-    them.
+
+def measure_machine(output: Path, resume: bool, plan: Plan, hosts: Sequence[str] = (), links: Sequence[str] = ()) -> Profile:
+    """Measure this machine, and the link between ``hosts`` (default: those of the allocation); write and return its profile.
+
+    The plan's places are found here; ``links`` restricts the link classes. What is no plain ping-pong measurement is added to
+    the profile that is there. Raises RankwiseError and its kinds.
     """
-
-    what: str = "pingpong"
-    sizes: tuple[int, ...] | None = None
-    launches: int | None = None
-    seconds: float = 15.0
-    statistic: str = "median"
-    precision: float | None = None
-    background: int = 0
-    hosts: tuple[str, ...] = ()
-    links: tuple[str, ...] = ()
-    spread_s: float = 0.0
-
-    def check(self) -> None:
-        """Raise InputError for what cannot be measured."""
-        what, sizes = self.what, self.sizes or default_sizes()
-        precision, launches, seconds, spread_s = self.precision, self.launches, self.seconds, self.spread_s
-        statistic, background = self.statistic, self.background
-        if precision is not None and not 0 < precision < 1:
-            raise InputError(f"--precision {precision:g} is not a share between 0 and 1: give 0.03 for ± 3 %")
-        if statistic not in STATISTICS:
-            raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
-        if what not in WHAT:
-            raise InputError(f"'{what}' cannot be measured: choose one of {', '.join(WHAT)}")
-        if not 0 <= background <= MOST_BACKGROUND_PAIRS:
-            raise InputError(f"--background {background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
-        if launches is not None and launches < 1:
-            raise InputError(f"--launches {launches} is too small: it must be at least 1")
-        if not 0 < seconds < 1e6:
-            raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
-        if not 0 <= spread_s < 1e6:
-            raise InputError(f"--spread {spread_s:g} s is no time to wait between launches: give 10m")
-        if len(sizes) < LEAST_SIZES or max(sizes) > 1 << 30:
-            raise InputError(
-                f"--sizes has {len(sizes)}, up to {format_size(max(sizes))}, and a model needs at least {LEAST_SIZES}, up to "
-                "1 GiB: give more, as in --sizes 0,8,1kB"
-            )
-
-
-def measure_machine(output: Path, resume: bool, asked: Measurement) -> Profile:
-    """Measure this machine, and the link between nodes, and write its profile;
-    return it. Raises RankwiseError and its kinds."""
-    asked.check()
-    statistic = asked.statistic
+    _check(plan)
+    statistic = plan.statistic
     topology = discover()
-    hosts = asked.hosts or allocated_hosts()
+    hosts = hosts or allocated_hosts()
     require_hosts(hosts, find_allocation())
-    places = find_places(topology, hosts, asked.links, cpu_quota())
+    places = find_places(topology, hosts, links, cpu_quota())
     if not places:
         raise UnusableEnvironmentError(
             "this process may use one CPU only: two ranks need two (see 'taskset -p $$', or ask for more cores)"
         )
     mpi = find_mpi()
     mpi.require_match()
-    plan = Plan(
-        places, asked.sizes or default_sizes(), asked.what, asked.background, launches=asked.launches, seconds=asked.seconds,
-        precision=asked.precision, statistic=statistic, spread_s=asked.spread_s,
-    )  # fmt: skip
+    plan = replace(plan, places=places)
     samples_path = samples_path_of(output)
     try:
-        with meter("measuring", int(asked.seconds)) as progress:
+        with meter("measuring", int(plan.seconds)) as progress:
             campaign = run_campaign(mpi, plan, machine_record(topology, mpi), samples_path, resume, progress, hosts)
     except KeyboardInterrupt:
         raise InterruptedWorkError(

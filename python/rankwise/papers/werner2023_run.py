@@ -59,8 +59,9 @@ def reproduce(folder: Path) -> Reproduction:
     """
     from rankwise.engines.run import Here
     from rankwise.engines.session import run_rows
+    from rankwise.measure.campaign import Plan
     from rankwise.measure.profiles import profile_of_samples
-    from rankwise.measure.session import Measurement, measure_machine, samples_path_of
+    from rankwise.measure.session import measure_machine, samples_path_of
 
     here = Here()
     ranks = len(here.cpus) // 2 * 2  # even, as in the paper
@@ -68,8 +69,8 @@ def reproduce(folder: Path) -> Reproduction:
         raise InputError("this machine has one core: the Shift needs two ranks")
     folder.mkdir(parents=True, exist_ok=True)
     profile_path = folder / "werner2023-here.json"
-    asked = Measurement(sizes=(0, *SIZES), seconds=_PING_PONG_S, statistic="mean", background=1 if ranks >= 4 else 0)
-    measure_machine(profile_path, False, asked)
+    plan = Plan({}, (0, *SIZES), background=1 if ranks >= 4 else 0, seconds=_PING_PONG_S, statistic="mean")
+    measure_machine(profile_path, False, plan)
     profiles = {name: profile_of_samples(samples_path_of(profile_path), name) for name in STATISTICS}
     cases = make_cases(Asked(["shift"], ["ssend"], CUTOFFS, SIZES), [ranks], [True])
     rows = run_rows(cases, here, folder / "werner2023-shift.samples.jsonl", _CASE_S)
