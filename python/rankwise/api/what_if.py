@@ -73,7 +73,7 @@ class Projection(Result):
         if row.time_s is None or row.span is None:
             return f"No times: {self.refused[0]}." if self.refused else "No times."
         told = f"{format_time(row.time_s)} a step ({_ends(row.span.ends_s, ' to ')})"
-        if self.profile is None and self.observed_s:
+        if self.profile is None and self.observed_s and self.question.compute:
             return f"{told}, {_ratio(self.observed_s / row.time_s)} the recorded {format_time(self.observed_s)}."
         if self.faster is not None and self.faster_lo is not None and self.faster_hi is not None and len(self.rows) > 1:
             inside = "" if abs(self.faster - 1) < 0.005 else f" ({self.faster_lo:.2f}–{self.faster_hi:.2f})"
@@ -95,8 +95,8 @@ class Projection(Result):
         """Draw the time over ranks, or where their number is the recorded one, over the latency between nodes."""
         from rankwise.report.what_if_page import curve_picture
 
-        title = self.conclusion.removesuffix(".")
-        return Plot(curve_picture(self._points(), "ranks" if self._by_ranks else "latency between nodes", title), [title])
+        axis = "ranks" if self._by_ranks else "latency between nodes"
+        return Plot(curve_picture(self._points(), axis, f"Time of a step by {axis}"), [self.conclusion.removesuffix(".")])
 
     @property
     def _by_ranks(self) -> bool:

@@ -7,6 +7,7 @@
     const [unit, scale] = units.find(([, size]) => seconds >= 0.9995 * size) ?? units.at(-1);
     return `${Number((seconds / scale).toPrecision(3))} ${unit}`;
   };
+  const rate = (value) => `${Number((value / (value < 1e9 ? 1e6 : 1e9)).toPrecision(3))} ${value < 1e9 ? "MB" : "GB"}/s`;
   const factor = (value) => (value >= 1 ? `${Number(value.toPrecision(3))}x` : `1/${Number((1 / value).toPrecision(3))}`);
   const place = (points, x) => {
     let i = points.findIndex((point) => point > x) - 1;
@@ -28,7 +29,7 @@
       const table = data.times_s[+input.each.value], at = (x) => between(table, data.latencies, data.bytes, x, 1 / bandwidth);
       const now = at(latency);
       said.latency.textContent = `${factor(latency)}, ${written(latency * data.latency_s)}`;
-      said.bandwidth.textContent = `${factor(bandwidth)}, ${written(1 / (bandwidth * data.bytes_per_s))} a byte`;
+      said.bandwidth.textContent = `${factor(bandwidth)}, ${rate(bandwidth * data.bytes_per_s)}`;
       said.each.textContent = data.ranks_per_node[+input.each.value];
       box.querySelector(".now").textContent = `${written(now)} a step (${written(low * now)} to ${written(high * now)}), ` +
         `${Number((data.first_s / now).toPrecision(3))} times as fast as recorded`;
