@@ -19,10 +19,10 @@ file(GLOB api_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/api/*.cp
 function(rankwise_add_library name suffix mpi)
   add_library(${name} SHARED ${api_sources})
   rankwise_compile_by_folder(${name})
-  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src ${made_of_header})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> PRIVATE ${PROJECT_SOURCE_DIR}/src ${made_of_header})
   # Callers compile against mpi.h, too; installed, they find it by the package (rankwise-config.cmake).
   target_link_libraries(${name}
-    PUBLIC ${mpi} PRIVATE rankwise_mpi${suffix} rankwise_options)
+    PUBLIC $<BUILD_INTERFACE:${mpi}> PRIVATE rankwise_mpi${suffix} rankwise_options)
   # Nothing is visible but the API, whatever the archives and templates within show; no C++ bindings of the MPI are needed, of
   # which we use none.
   target_link_options(${name} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/src/api/exports.map LINKER:--as-needed
@@ -105,15 +105,32 @@ if(RANKWISE_FORTRAN AND NOT SKBUILD)
       VERSION ${PROJECT_VERSION} SOVERSION 0 Fortran_MODULE_DIRECTORY ${fortran_modules}
       INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
     target_link_options(rankwise_fortran PRIVATE LINKER:--as-needed)
-    target_include_directories(rankwise_fortran PUBLIC ${fortran_modules})
+    target_include_directories(rankwise_fortran PUBLIC $<BUILD_INTERFACE:${fortran_modules}>)
     target_link_libraries(rankwise_fortran PUBLIC rankwise)
-    install(TARGETS rankwise_fortran LIBRARY DESTINATION ${base}${libdir})
+    install(TARGETS rankwise_fortran EXPORT rankwise-targets LIBRARY DESTINATION ${base}${libdir}
+      INCLUDES DESTINATION ${includedir}/rankwise/fortran)
     install(FILES ${fortran_modules}/rankwise_c.mod ${fortran_modules}/rankwise.mod ${fortran_modules}/rankwise_halo.mod
       ${fortran_modules}/rankwise_fft.mod ${fortran_sources} DESTINATION ${base}${includedir}/rankwise/fortran)
   endif()
 endif()
 
-install(TARGETS rankwise LIBRARY DESTINATION ${base}${libdir})
+foreach(definition IN LISTS definitions)
+  target_compile_definitions(rankwise INTERFACE $<INSTALL_INTERFACE:${definition}>)
+endforeach()
+install(TARGETS rankwise EXPORT rankwise-targets LIBRARY DESTINATION ${base}${libdir} INCLUDES DESTINATION ${base}${includedir})
+install(EXPORT rankwise-targets NAMESPACE rankwise:: DESTINATION ${base}${libdir}/cmake/rankwise)
+if(SKBUILD)
+  # A wheel's data lie in the build under an absolute path, which CMake takes for the place to be: it is where the file lies.
+  install(CODE "
+    file(GLOB files \"${base}${libdir}/cmake/rankwise/rankwise-targets*.cmake\")
+    foreach(file IN LISTS files)
+      file(READ \${file} text)
+      string(REGEX REPLACE \"set\\\\(_IMPORT_PREFIX \\\"[^\\\"]+\\\"\\\\)\"
+        \"get_filename_component(_IMPORT_PREFIX \\\"\\\${CMAKE_CURRENT_LIST_DIR}/../../..\\\" ABSOLUTE)\" text \"\${text}\")
+      string(REPLACE \"${SKBUILD_DATA_DIR}\" \"\\\${_IMPORT_PREFIX}\" text \"\${text}\")
+      file(WRITE \${file} \"\${text}\")
+    endforeach()")
+endif()
 install(FILES include/rankwise/rankwise.h DESTINATION ${base}${includedir}/rankwise)
 # Package and .pc file find all from where they lie, so that the tree may be installed or moved anywhere.
 configure_package_config_file(cmake/rankwise-config.cmake.in rankwise-config.cmake

@@ -43,8 +43,11 @@ class Tree:
 
     def flags(self, package: str) -> list[str]:
         (folder,) = {path.parent for path in self.prefix.rglob("rankwise.pc")}
-        words = ["env", f"PKG_CONFIG_PATH={folder}", "pkg-config", "--cflags", "--libs", package]
-        return self.run(*words).split()
+        words = ["env", f"PKG_CONFIG_PATH={folder}", "pkg-config"]
+        flags = self.run(*words, "--cflags", "--libs", package)
+        if "rpath" in flags:
+            raise SystemExit(f"{package}.pc decides where the loader looks: {flags}")
+        return [*flags.split(), f"-Wl,-rpath,{self.run(*words, '--variable=libdir', package).strip()}"]
 
     def configure(self, build: Path, language: str, way: str, wrapper: Path, fails: bool = False) -> str:
         options = {

@@ -83,7 +83,7 @@ def main() -> int:
             link.symlink_to(scratch / "env")
             tools = {"PATH": f"{link}/bin:{os.environ['PATH']}", "PKG_CONFIG_PATH": f"{link}/lib/pkgconfig"}
             flags = run("pkg-config", "--cflags", "--libs", "rankwise", **tools).split()
-            run("mpicc_abi", consumer, *flags, "-o", "consumer", **tools)
+            run("mpicc_abi", consumer, *flags, f"-Wl,-rpath,{link}/lib", "-o", "consumer", **tools)
             expect("a C program", run("mpiexec", "-n", "4", scratch / "consumer", MPIR_CVAR_NUM_CLIQUES="2"), "J_sum 4 J_max 2")
     return 0
 
