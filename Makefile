@@ -23,7 +23,7 @@ PARTS ?=
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test bare docs wheel release try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone test-again nightly mutants faults fuzz consumers lint sanitize tsan bench clean
+.PHONY: quick install install-test bare docs wheel dist try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone test-again nightly mutants faults fuzz consumers lint sanitize tsan bench clean
 
 quick: $(VENV)/.installed
 	@began=$$(date +%s); $(BIN)/rankwise quick && echo "rankwise: run: $$(($$(date +%s) - began)) s"
@@ -61,8 +61,8 @@ wheel: install
 	$(PIP) wheel --no-deps --no-build-isolation -w build/wheel .
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --exclude 'libmpi*.so*' -w dist build/wheel/rankwise-*.whl
 
-# The tarball of a release and Spack's recipe for it, in dist/; FROM: the URL of the folder where it will lie.
-release: install
+# The source tarball of a release, its checksum, and the recipes for it, in dist/; FROM: the URL of the folder where it will lie.
+dist: install
 	$(PIP) install build
 	$(BIN)/python packaging/release.py $(if $(FROM),--from $(FROM))
 

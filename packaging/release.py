@@ -1,33 +1,34 @@
-"""Writes a release into dist/: the tarball, its checksum, and Spack's recipe for it.
+"""Writes a release into dist/: the source tarball, its checksum (sha256), and the recipes for it.
 
 python packaging/release.py [--from https://where.it/will/lie]
 """
 
 import argparse
 import hashlib
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-GIT = '    version("main", branch="main")\n'
+# What recipes have in place of what is known of a release only.
+URL, CHECKSUM = "https://example.org/rankwise", "0" * 64
+RECIPES = ("spack/spack_repo", "conda", "easybuild")
+SCRIPT = ROOT / "python" / "rankwise" / "report" / "templates" / "vega.js"
 
 
-def write_recipe(tarball: Path, folder: Path, published: str) -> Path:
-    """Copy Spack's repository to ``folder``, with the version that a tarball holds; ``published``: the folder's URL."""
-    version = tarball.name.removeprefix("rankwise-").removesuffix(".tar.gz")
+def write_recipes(tarball: Path, folder: Path, published: str) -> list[Path]:
+    """Copy the recipes to ``folder``, with a tarball's place and checksum; ``published``: the URL of its folder."""
     checksum = hashlib.sha256(tarball.read_bytes()).hexdigest()
-    shutil.copytree(ROOT / "packaging" / "spack" / "spack_repo", folder / "spack_repo", dirs_exist_ok=True)
-    recipe = folder / "spack_repo" / "rankwise" / "packages" / "rankwise" / "package.py"
-    text = recipe.read_text(encoding="utf-8")
-    head, git, tail = text.partition(GIT)
-    assert git, f"{recipe} has no line {GIT}"
-    before, _, after = head.partition("    # The clone")
-    released = f'    version("{version}", sha256="{checksum}")\n'
-    after = after.partition("\n\n")[2]
-    recipe.write_text(f'{before}    url = "{published}/{tarball.name}"\n\n{after}{released}{tail}', encoding="utf-8")
-    return recipe
+    written = []
+    for recipe in (path for name in RECIPES for path in sorted((ROOT / "packaging" / name).rglob("*.*")) if path.is_file()):
+        if recipe.suffix not in (".py", ".yaml", ".eb"):
+            continue
+        written.append(folder / recipe.relative_to(ROOT / "packaging"))
+        written[-1].parent.mkdir(parents=True, exist_ok=True)
+        text = recipe.read_text(encoding="utf-8").replace(URL, published).replace(CHECKSUM, checksum)
+        written[-1].write_text(text, encoding="utf-8")
+    tarball.with_name(f"{tarball.name}.sha256").write_text(f"{checksum}  {tarball.name}\n", encoding="utf-8")
+    return written
 
 
 def main() -> int:
@@ -35,10 +36,13 @@ def main() -> int:
     parser.add_argument("--from", dest="published", help="the URL of the folder where the tarball will lie (default: dist/)")
     asked = parser.parse_args()
     dist = ROOT / "dist"
+    # With the charts' script: whoever builds from the tarball needs no vl-convert.
+    if not SCRIPT.is_file():
+        subprocess.run([sys.executable, ROOT / "python/rankwise/report/vega_bundle.py", SCRIPT], check=True)
     subprocess.run([sys.executable, "-m", "build", "--sdist", "--outdir", dist, ROOT], check=True)
     tarball = max(dist.glob("rankwise-*.tar.gz"), key=lambda path: path.stat().st_mtime)
-    recipe = write_recipe(tarball, dist, asked.published or dist.as_uri())
-    print(f"{tarball}\n{recipe}")
+    recipes = write_recipes(tarball, dist, asked.published or dist.as_uri())
+    print(tarball, f"{tarball}.sha256", *recipes, sep="\n")
     return 0
 
 
