@@ -10,9 +10,9 @@ share, no more, so the cost model is asked for the same machine (Machine.alone()
 within 3 %; exit 1 where one is missed. A program without a step is counted apart.
 
 SimGrid 3.32, 16 ranks (27 of LULESH) and 32, CoMD, LULESH, HPCCG, PRK's stencil, transpose and p2p, transposes in pencils, a
-halo: 216 answers, median 0.3 %, 95th percentile 9.4 %, missed, largest 28 % (CoMD with 50 us: its steps overlap, and messages
-of one share NICs with those of the next, which the cost model leaves apart). Without CoMD 192 answers: 0.2 and 4.7 %; with
-500 us 100 answers: 0.2 and 4.2 %. Simulated over predicted: 0.91 to 1.07 hold 95 %. Where nothing is computed and nothing
+halo: 224 answers, median 0.3 %, 95th percentile 8.9 %, missed, largest 28 % (CoMD with 50 us: its steps overlap, and messages
+of one share NICs with those of the next, which the cost model leaves apart). Without CoMD 192 answers: 0.2 and 3.9 %; with
+500 us 108 answers: 0.1 and 4.3 %. Simulated over predicted: 0.90 to 1.07 hold 95 %. Where nothing is computed and nothing
 synchronises, ranks of PRK's stencil and transpose drift steps apart, and predictions are 6 to 45 % short. A master with
 workers takes steps of other lengths from network to network: no comparison.
 """

@@ -574,7 +574,7 @@ const Discrepancy& Walk::discrepancy() const {
   static constexpr Discrepancy several_blocking{"several blocking steps", 0.76, 1.26};
   static constexpr Discrepancy parts_blocking{"blocking parts", 0.67, 1.50};
   // Likewise of benchmarks/what_if.py: programs under SMPI on networks that they were not recorded on.
-  static constexpr Discrepancy of_a_program{"observed step", 0.91, 1.07};
+  static constexpr Discrepancy of_a_program{"observed step", 0.90, 1.07};
   if (observed_ && !is_blocking(mode_)) return of_a_program;
   if (parts_.size() > 1) return is_blocking(mode_) ? parts_blocking : parts_in_flight;
   if (is_blocking(mode_)) return steps() > 1 ? several_blocking : one_blocking;

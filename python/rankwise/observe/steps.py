@@ -450,11 +450,19 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
                 for of in kinds
             ]
             around_s = (max(0.0, float(begun_s[0]) - span_s[0]), max(0.0, span_s[1] - float(begun_s[-1])))
-            middle = int(np.argsort(own)[len(own) // 2])
+            middle = _middle(own)
             best, found_s = Steps(begins, ends, own, levels, middle, sample, tuple(told), *around_s, of), own_s
             if own_s >= _ENOUGH * durations.sum():
                 break
     return best
+
+
+def _middle(durations: Array) -> int:
+    """Return the step of the median duration; the last one, behind which cuts have nothing to be held against, only where there
+    are no three."""
+    order = np.argsort(durations)
+    near = order[np.argsort(np.abs(np.arange(len(order)) - len(order) // 2), kind="stable")].tolist()
+    return next((step for step in near if len(near) < 3 or step < len(near) - 1), near[0])
 
 
 def _kinds(calls: Array, durations: Array) -> list[Array]:
