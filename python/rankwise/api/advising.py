@@ -13,12 +13,12 @@ from rankwise.api.observing import span_of
 from rankwise.api.placing import LEVELS, MACHINE, SETTINGS, TOPOLOGY, Levels, machine_asked, nodes_asked, read_traffic, seats_of
 from rankwise.api.questions import writable
 from rankwise.api.results import TRUST, Result, sentence
-from rankwise.blocks import NO, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
+from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
 from rankwise.records import key, record
-from rankwise.units import format_count, format_number, format_percent, format_share, format_time, format_volume
+from rankwise.units import format_count, format_number, format_share, format_time, format_volume
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
@@ -227,26 +227,32 @@ class Tried(Result):
         if self.trial is not None and self.judgement is not None:
             yield from _trial_blocks(self.trial, self.judgement)
         else:
-            yield Sentence(self.why or "")
+            yield Sentence(self.why or "", mark=YES)
+
+
+_VERDICTS = {"faster": YES, "slower": NO, "cannot tell": UNCLEAR}
 
 
 def _trial_blocks(trial: Trial, judgement: Judgement) -> Iterator[Block]:
-    yield Sentence(trial_words(trial, judgement))
+    yield Sentence(trial_words(trial, judgement), mark=_VERDICTS.get(judgement.verdict, BUT))
     record = trial.to_dict(judgement)
-    for way, links in zip(record["placements"], record["link_bytes"], strict=True):
-        counted, promised = links["counted"], links["promised"]
-        sent = "the NICs' counters are unknown" if counted is None else f"{format_volume(counted)} counted on the links"
-        if counted is not None and promised:
-            sent += f", {format_volume(promised)} promised ({format_percent(counted / promised - 1)})"
-        yield Sentence(f"  {way['name']:10} {format_time(way['time_s'])} a run; {sent}")
+    yield Table(_TRIED, list(zip(record["placements"], record["link_bytes"], strict=True)))
     found = judgement.could_find
     finds = (
         f"so many find {100 * found:.2g} % in nine of ten trials" if math.isfinite(found) else "so few find no gain for sure"
     )
     yield from labelled("warning", [trial.ignored] if trial.ignored else [])
-    yield Sentence(f"These pairs scatter by {100 * judgement.scatter:.2g} %: {finds}.")
+    yield Listing([("Why", f"These pairs scatter by {100 * judgement.scatter:.2g} %: {finds}.")])
     if judgement.verdict == "faster":
-        yield Sentence(f"Keep it: {record['placements'][1]['command']}")
+        yield Next([(record["placements"][1]["command"], "")])
+
+
+_TRIED: Sequence[Column[Any]] = (
+    Column("placement", lambda of: of[0]["name"]),
+    Column("a run", lambda of: format_time(of[0]["time_s"])),
+    Column("counted on the links", lambda of: of[1]["counted"], format_volume, unknown="not known"),
+    Column("promised", lambda of: of[1]["promised"] or None, format_volume),
+)
 
 
 def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tried:

@@ -42,7 +42,7 @@ def _record(nodes: list[int]) -> None:
 def test_nothing_to_try_is_an_answer(rankwise: Rankwise, nodes: list[int], why: str) -> None:
     _record(nodes)
     done = rankwise("try", "app.comm", "--", "mpiexec", "-n", "4", "app")
-    assert done.code == 0 and done.out.startswith("Nothing to try: ") and why in done.out
+    assert done.code == 0 and done.out.startswith("✓ Nothing to try: ") and why in done.out
     record = rankwise("try", "app.comm", "--json", "--", "mpiexec", "-n", "4", "app").json
     assert (record["verdict"], record["pairs"], record["ratio"]) == ("no gain", 0, None)
 
@@ -69,4 +69,4 @@ def test_what_does_not_fit_is_refused(rankwise: Rankwise, monkeypatch: pytest.Mo
 
 def test_a_program_that_is_on_the_nodes_only_is_started(rankwise: Rankwise) -> None:
     _record([0, 0, 0, 0])
-    assert rankwise("try", "app.comm", "--", "mpiexec", "-n", "4", "/scratch/app").out.startswith("Nothing to try: ")
+    assert rankwise("try", "app.comm", "--", "mpiexec", "-n", "4", "/scratch/app").out.startswith("✓ Nothing to try: ")

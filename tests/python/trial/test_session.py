@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 import schemas
+import screens
+from rankwise.api.advising import Tried
+from rankwise.blocks import terminal
 from rankwise.errors import InputError, RankwiseError
 from rankwise.launch import Mpi, probe
 from rankwise.launch.command import Command
@@ -42,7 +45,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_a_trial_stops_when_it_knows_and_tells_the_bytes(runs: list[str], tmp_path: Path) -> None:
+def test_a_trial_stops_when_it_knows_and_tells_the_bytes(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     trial = Trial(COMMAND, WAYS, tmp_path / "trial.jsonl")
     trial.resume()
     judgement = trial.run()
@@ -53,6 +58,13 @@ def test_a_trial_stops_when_it_knows_and_tells_the_bytes(runs: list[str], tmp_pa
     record = trial.to_dict(judgement)
     assert [(links["promised"], links["counted"]) for links in record["link_bytes"]] == [(100, 101), (10, 11)]
     schemas.check("try", record)
+    monkeypatch.setattr(terminal, "on_terminal", lambda _: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal.show(Tried(trial, judgement).blocks())
+    shown = capsys.readouterr()
+    assert shown.out.startswith("✓ Faster: refined is 1.2") and "Next  /nowhere/mpiexec" in shown.out
+    assert list(screens.faults("rankwise try", shown.out, shown.err)) == []
     assert record["placements"][0]["command"].endswith("-hosts a,b -rankmap 0,1,0,1 -genv A 1 -n 4 ./app")
 
 
