@@ -100,7 +100,7 @@ def words_of_sentences(text: str) -> Iterator[list[str]]:
 def private_words(name: str, line: int, text: str) -> Iterator[str]:
     """Yield what is wrong with a text, and where it stands."""
     for private, term in PRIVATE.items():
-        if found := re.search(private, text):
+        if found := re.search(private, text, re.IGNORECASE):
             yield f"{name}:{line}: '{found[0]}' is a private word: write {term}: {text[max(0, found.start() - 35) :]:.70}"
 
 

@@ -44,7 +44,7 @@ def faults(command: str, out: str, err: str) -> Iterator[str]:
         yield f"'{found[0]}' in a unit that people do not use"
     text = re.sub(r"'[^'\n]*'|--?[a-z][\w-]*|\S+\.(comm|json\w*|html|svg)\b", "", f"{out}\n{err}")
     for private, term in PRIVATE.items() if "words" not in free else ():
-        if found := re.search(private, text):
+        if found := re.search(private, text, re.IGNORECASE):
             yield f"'{found[0]}' is a private word: write {term}"
     for sentence in words_of_sentences(_prose(text)) if "words" not in free else ():
         if len(sentence) > MOST_WORDS:

@@ -579,7 +579,7 @@ def _sending(evidence: Evidence, question: Question, mappings: Mappings) -> list
     if question.on is None or best.node_of_cell is None or schedule is None or not len(evidence.traffic.bytes):
         return []
     if question.poor:
-        return ["other ways of sending: the profile is too poor to predict seconds"]
+        return ["other send modes: the profile is too poor to predict seconds"]
     nodes, parts, on = best.node_of_cell, best.parts, question.on
     now = _pricer(on, schedule, question.seats)(evidence.traffic, nodes, parts)
     found: list[Finding | str] = []

@@ -224,7 +224,7 @@ def added(profile: Path, by: Judging) -> Health:
 
 
 def shown(sessions: Sequence[Session], by: Judging, trend: bool = False) -> Health:
-    """Judge the last of some sessions by those of its machine before it."""
+    """Compare the last of some sessions with those of its machine before it."""
     from rankwise.health.changes import changes
     from rankwise.health.history import of_machine
     from rankwise.health.judge import judge

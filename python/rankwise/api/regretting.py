@@ -32,7 +32,7 @@ class Choices(Options):
         "run", "What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like."
     )
     algorithm: str = option("all", "What is chosen from: algorithms, or all.")
-    mode: str = option("all", "Ways of sending that are chosen from, or all.")
+    mode: str = option("all", "Send modes to choose from, or all.")
     dims: str = option("1", "Axes of the process grid, or its shape; several: 1,2x1.")
     cutoff: str = option("1:6", "Layers of neighbours k: 2, 1,2,4 or 1:10.")
     size: str = option("8,128,1024,8192,65536,262144", "Sizes of one block.", "--bytes")

@@ -31,7 +31,7 @@ from rankwise.units import format_bandwidth, format_parameter, format_percent, f
 from rankwise.workloads.comparison import Comparison, Validation
 
 _WAYS = (
-    "Ways of sending: send waits until the buffer is free again, ssend until the receiver has begun to receive; "
+    "Send modes: send waits until the buffer is free again, ssend until the receiver has begun to receive; "
     "exchange sends and receives at once, one message each way; exchange-gap is what each further message in flight "
     "adds to that."
 )
