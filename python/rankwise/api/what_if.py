@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rankwise.report.what_if_page import Point
 
 _FACTOR = re.compile(r"\s*(?:([\d.]+(?:e[+-]?\d+)?)\s*x|x\s*([\d.]+(?:e[+-]?\d+)?)|([\d.]+)\s*/\s*([\d.]+))\s*", re.IGNORECASE)
+_MOST_SLIDING = 50_000  # messages of a step that is predicted some hundred times
 _ANY_SOURCE = (1.4, 1.1)  # an order of receives that the network decides: benchmarks/what_if.py has a master with workers
 
 
@@ -132,7 +133,8 @@ class Projection(Result):
 
         row, curve = self.rows[-1], self.plot().chart
         table, line = None, None
-        if self.last.placement.nodes > 1 and self.first.placement.ranks == row.ranks:
+        few = len(self.last.step.bytes) <= _MOST_SLIDING
+        if few and self.last.placement.nodes > 1 and self.first.placement.ranks == row.ranks:
             table = slider_table(
                 self._sliding(), self.on.machine, row, (self.latency, self.bandwidth), self.rows[0].time_s or 0.0
             )
