@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -229,7 +230,7 @@ def what_if(question: WhatIf) -> Projection:
     if any_source:
         widened = _ANY_SOURCE
         assumptions.append(
-            f"{format_count(len(any_source), 'rank')} receive from any source: the recorded order of messages is kept"
+            f"{format_count(len(any_source), 'rank')} with receives from any source: the recorded order of messages is kept"
         )
 
     def placed(placement: _core.Placement) -> PlacedStep:
@@ -295,20 +296,25 @@ def _step_of(found: Record, path: Path) -> tuple[PhasedStep, Steps, int | None]:
 
 
 def any_source_ranks(events: Mapping[int, Any], steps: Steps) -> list[int]:
-    """Return the ranks that receive from any source: of requests the record says so; blocking calls take messages of several
-    senders in another order from step to step."""
+    """Return the ranks that receive from any of several senders: of requests the record says so; blocking calls take messages
+    in another order from step to step."""
+    from rankwise.observe.needs import actual_receives
     from rankwise.observe.record import BLOCKING_RECEIVE, RECEIVE
 
     found = []
     for column, rank in enumerate(sorted(events)):
         of_rank = events[rank]
-        asked = (of_rank["kind"] == RECEIVE) & (of_rank["peer"] < 0)
+        senders: dict[int, set[int]] = defaultdict(set)
+        for place, peer, tag in zip(*(column.tolist() for column in actual_receives(of_rank)), strict=True):
+            if of_rank["kind"][place] == RECEIVE and of_rank["peer"][place] < 0:
+                senders[tag].add(peer)
+        asked = any(len(of_tag) > 1 for of_tag in senders.values())
         orders = set()
         for number in steps.sample:
             step = of_rank[steps.begins[number, column] : steps.ends[number, column]]
             orders.add(tuple(step["peer"][step["kind"] == BLOCKING_RECEIVE].tolist()))
         mixed = len({tuple(sorted(order)) for order in orders}) < len(orders)
-        if asked.any() or mixed:
+        if asked or mixed:
             found.append(rank)
     return found
 
