@@ -461,7 +461,7 @@ def _middle(durations: Array) -> int:
     """Return the step of the median duration; the last one, behind which cuts have nothing to be held against, only where there
     are no three."""
     order = np.argsort(durations)
-    near = order[np.argsort(np.abs(np.arange(len(order)) - len(order) // 2), kind="stable")].tolist()
+    near: list[int] = order[np.argsort(np.abs(np.arange(len(order)) - len(order) // 2), kind="stable")].tolist()
     return next((step for step in near if len(near) < 3 or step < len(near) - 1), near[0])
 
 
