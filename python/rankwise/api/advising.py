@@ -169,7 +169,12 @@ def _shares(evidence: Evidence) -> Iterator[Block]:
         parts += [("MPI", shares.moving_s)]
     yield Sentence(f"A {evidence.length}, mean over ranks{of_run}")
     bars = [(name, shares.share(part)) for name, part in parts]
-    yield Lines([f"   {name:27}  {format_share(share):>5}  {'█' * round(_BAR * share)}"[:80].rstrip() for name, share in bars])
+    yield Lines([f"   {name:27}  {format_share(share):>5}  {_bar(share)}"[:80].rstrip() for name, share in bars])
+
+
+def _bar(share: float) -> str:
+    """Return a bar of a share; of one that a damaged record makes of it, none or all."""
+    return "█" * round(_BAR * min(max(share, 0.0), 1.0))
 
 
 def _placement_words(advice: Advice) -> str:

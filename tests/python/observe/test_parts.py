@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankwise.api.advising import _bar
 from rankwise.errors import InputError
 from rankwise.observe.parts import _EDGES_AT, _REGION, _REGIONS_AT, LAYOUT, aligned, host_offsets, merged
 from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record
@@ -98,3 +99,7 @@ def test_what_another_versions_tracer_left_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "n0.node").write_bytes(whole)
     record = merged(tmp_path, {})
     assert record is not None and set(record.events) == {0, 1} and any(map(re.compile(words).match, record.header["notes"]))
+
+
+def test_a_share_that_cannot_be_has_a_bar_within_its_line() -> None:
+    assert (len(_bar(1e12)), _bar(-1.0)) == (50, "")
