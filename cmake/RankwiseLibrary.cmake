@@ -117,7 +117,7 @@ endif()
 foreach(definition IN LISTS definitions)
   target_compile_definitions(rankwise INTERFACE $<INSTALL_INTERFACE:${definition}>)
 endforeach()
-install(TARGETS rankwise EXPORT rankwise-targets LIBRARY DESTINATION ${base}${libdir} INCLUDES DESTINATION ${base}${includedir})
+install(TARGETS rankwise EXPORT rankwise-targets LIBRARY DESTINATION ${base}${libdir} INCLUDES DESTINATION ${includedir})
 install(EXPORT rankwise-targets NAMESPACE rankwise:: DESTINATION ${base}${libdir}/cmake/rankwise)
 if(SKBUILD)
   # A wheel's data lie in the build under an absolute path, which CMake takes for the place to be: it is where the file lies.
