@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.api.projecting import project as project, Described as Described, StencilCode as StencilCode
     from rankwise.api.projecting import FftProjection as FftProjection, WhatIf as WhatIf
     from rankwise.api.what_if import what_if as what_if
+    from rankwise.api.what_if_ranks import other_ranks as other_ranks
     from rankwise.api.comparing_records import compare_runs as compare_runs
     from rankwise.api.live import live as live
     from rankwise.api.observing import observe as observe, load_record as load_record

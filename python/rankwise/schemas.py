@@ -31,6 +31,7 @@ from rankwise.api import (
     streams,
     tuning,
     what_if,
+    what_if_ranks,
 )  # fmt: skip
 from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
 from rankwise.errors import InputError
@@ -140,6 +141,7 @@ PRINTED: dict[str, Any] = {
     "profile-show": profiles.Machine,
     "project-fft3d": projecting.ProjectedFft,
     "project-observed": what_if.Projection,
+    "project-observed-ranks": what_if_ranks.OtherRanks,
     "project-table": project_blocks.Trends,
     "quick": reporting.Quick,
     "report": reporting.Report,

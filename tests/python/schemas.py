@@ -25,6 +25,7 @@ def name_of(path: str, asked: Mapping[str, Any]) -> str:
         "observe show": "live" if asked.get("live") else "",
         "doctor": "nodes" if asked.get("nodes") else "",
         "report": "profiles" if asked.get("profiles") else "",
+        "project observed": "ranks" if asked.get("ranks") else "",
         "map": "observed" if asked.get("observed") or asked.get("graph") else "",
     }
     return "-".join(word for word in (*words, beside.get(" ".join(words), "")) if word)

@@ -208,6 +208,11 @@ class WhatIf(Options):
         None, "Bandwidth between nodes, of NICs and switches, too: a factor, 2x or 1/2, or a link's rate, 50GB/s."
     )
     ranks_per_node: int | None = option(None, "Ranks on each node. Default: as recorded.", least=1)
+    ranks: str | None = option(
+        None, "Other numbers of ranks: 64, 12,18,24, or 16:1024, each twice the one before. Further records narrow the answer."
+    )
+    scaling: Literal["strong", "weak"] = option("strong", "strong: the problem stays; weak: the share of a rank stays.")
+    grid: str | None = option(None, "The process grid on one of these numbers of ranks: 8x4x4. Default: all usual ones.")
     compute: bool = option(True, "With the computing between messages, or the messages alone.", "--compute/--no-compute")
 
 

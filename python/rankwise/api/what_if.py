@@ -215,8 +215,8 @@ def what_if(question: WhatIf) -> Projection:
     found = read_record(path)
     step, seen, steps = _step_of(found, path)
     observed_s = seen.time_s
-    on, name, profile = _machine_of(question)
-    latency, bandwidth = _factors(question, on.machine)
+    on, name, profile = machine_of(question)
+    latency, bandwidth = factors_of(question, on.machine)
     refused = []
     if question.compute and (crowded := crowded_host(found)) is not None:
         host, ranks, cores = crowded
@@ -225,7 +225,7 @@ def what_if(question: WhatIf) -> Projection:
         refused.append("the clocks of the trace disagree, so times mean little")
     if not question.compute:
         step = step.without_computing()
-    assumptions = list(_assumed(found, question))
+    assumptions = list(assumed(found, question))
     widened, any_source = (1.0, 1.0), any_source_ranks(first_events(found), seen)
     if any_source:
         widened = _ANY_SOURCE
@@ -244,7 +244,7 @@ def what_if(question: WhatIf) -> Projection:
             f"all {found.ranks} ranks are on one node, where no message passes the network: say how many are on a node, "
             "--ranks-per-node 1"
         )
-    there = _with(on, scaled(on.machine, latency, bandwidth))
+    there = with_machine(on, scaled(on.machine, latency, bandwidth))
     pairs = [("recorded", before, on)] + ([("asked", after, there)] if moved or after is not before else [])
     if refused:
         rows = [without_times(one, network) for network, one, _ in pairs]
@@ -319,7 +319,7 @@ def any_source_ranks(events: Mapping[int, Any], steps: Steps) -> list[int]:
     return found
 
 
-def _machine_of(question: WhatIf) -> tuple[Priced, str, Profile | None]:
+def machine_of(question: WhatIf) -> tuple[Priced, str, Profile | None]:
     """Return what prices steps, its name, and the profile where it is one. Raises InputError."""
     from rankwise.engines.machines import machine_of_description
     from rankwise.engines.model import Model
@@ -337,7 +337,7 @@ def _machine_of(question: WhatIf) -> tuple[Priced, str, Profile | None]:
     return Model(profile), str(file), profile
 
 
-def _with(on: Priced, machine: _core.Machine) -> Priced:
+def with_machine(on: Priced, machine: _core.Machine) -> Priced:
     """Return what prices on another machine, known as well as this one."""
     from copy import copy
 
@@ -346,7 +346,7 @@ def _with(on: Priced, machine: _core.Machine) -> Priced:
     return there
 
 
-def _factors(question: WhatIf, machine: _core.Machine) -> tuple[float, float]:
+def factors_of(question: WhatIf, machine: _core.Machine) -> tuple[float, float]:
     """Return by what the latency and the bandwidth between nodes are multiplied. Raises InputError."""
     known = machine.has("other-node")
     latency_s, lane = (machine.lines("other-node")[0][1], machine.lane("other-node")) if known else (None, None)
@@ -395,7 +395,7 @@ def blocked(ranks: int, each: int, profile: Profile | None, on: Priced) -> _core
     return seats.blocked(ranks, each)
 
 
-def _assumed(found: Record, question: WhatIf) -> Iterator[str]:
+def assumed(found: Record, question: WhatIf) -> Iterator[str]:
     """Yield what the answer assumes of computing and threads."""
     import numpy as np
 

@@ -113,6 +113,7 @@ def project_stencil(question: StencilCode, on: Described, plot: Plot = None, as_
     """
     rankwise project observed app.comm --latency 1/2 --bandwidth 2x --ranks-per-node 8
     rankwise project observed app.comm --machine frontier --ranks-per-node 8
+    rankwise project observed app8.comm app16.comm --ranks 16:1024 --scaling strong --grid 8x4x4
     """,
     under=project_verbs,
 )
@@ -124,13 +125,14 @@ def project_observed(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Project a recorded program: the time of its step on another network or machine, and what limits it.
+    """Project a recorded program: the time of its step on another network, machine or number of ranks, and what limits it.
 
-    What ranks compute is taken as recorded; messages and collectives are predicted.
+    Messages and collectives are predicted; what ranks compute is taken as recorded, or divided among other ranks.
     """
     from rankwise.api.what_if import what_if
+    from rankwise.api.what_if_ranks import other_ranks
 
-    found = what_if(question)
+    found = what_if(question) if question.ranks is None else other_ranks(question)
     if plot is not None and plot.suffix == ".html":
         write_whole(plot, found.page())
     elif plot is not None:

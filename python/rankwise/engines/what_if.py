@@ -20,7 +20,7 @@ from rankwise.workloads.base import Price, Program, Span
 
 SLOWER = (0.01, 0.02, 0.05)  # for which tolerances are found
 _STEPS = 3  # one after the other
-_MOST_MESSAGES = 300_000  # of these
+_MOST_MESSAGES = 100_000  # of these
 _MOST_FACTOR = 1e4  # of a tolerance
 _FREE = 1e-6  # a factor by which a network costs next to nothing
 _CLOSE = 1e-3  # of a tolerance's factor

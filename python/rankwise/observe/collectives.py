@@ -24,6 +24,11 @@ _NAME = re.compile(r"MPI_(I(?=[a-z]))?(\w+?)(_init)?")
 _VECTORS = frozenset({"bcast", "reduce", "allreduce", "reduce_scatter", "scan", "exscan"})  # bytes are the vector's
 _UNEVEN = frozenset({"allgatherv", "gatherv", "scatterv"})  # every rank tells the bytes of its own block
 _AS = {"exscan": "scan", "alltoallw": "alltoallv"}  # whose messages they send, and rules they have
+# Of these every rank sends to every other, or as often.
+SQUARE = frozenset(
+    "ring segmented-ring linear linear-nonblocking pairwise pairwise-exchange in-place neighbor-exchange double-ring pipeline "
+    "chain scatter-ring-allgather".split()
+)
 _MOST_MESSAGES = 2_000_000  # of a collective; above, a dissemination stands for it
 
 
@@ -199,7 +204,10 @@ _selected = lru_cache(maxsize=4096)(select)
 def _messages(selection: Selection, call: Call, counts: bytes | None, root: int) -> Array | None:
     """Return (round, from, to, bytes) of each message, ranks being those in the communicator; None where they are too many."""
     in_nodes = selection.algorithm == "node-aware"
-    if call.ranks**2 > _MOST_MESSAGES:
+    squared = call.kind.startswith("alltoall") or not {selection.algorithm, selection.within, selection.between}.isdisjoint(
+        SQUARE
+    )
+    if call.ranks * (call.ranks if squared else 4 * call.ranks.bit_length()) > _MOST_MESSAGES:
         return None
     kind = _AS.get(call.kind, call.kind).removesuffix("v")
     way = replace(selection, library="", name="", why="")

@@ -96,18 +96,27 @@ def _agrees(grid: Grid, dims: tuple[int, ...], periodic: tuple[bool, ...]) -> bo
 
 def _shapes(ranks: int) -> Iterator[tuple[tuple[int, ...], Periodic]]:
     for axes in range(1, _MOST_AXES + 1):
-        for dims in _factors(ranks, axes):
+        for dims in factors(ranks, axes):
             for around in itertools.product(*(((None,) if dim == 2 else (False, True)) for dim in dims)):
                 yield dims, around
 
 
-def _factors(ranks: int, axes: int) -> Iterator[tuple[int, ...]]:
+def balanced(ranks: int, axes: int) -> tuple[int, ...]:
+    """Return sizes whose product is ``ranks``, as close to each other as possible, the largest first, as MPI_Dims_create has
+    them."""
+    shapes = [own for count in range(1, axes + 1) for own in factors(ranks, count)] or [()]
+    whole = [(*sorted(own, reverse=True), *(1,) * (axes - len(own))) for own in shapes]
+    return min(whole, key=lambda dims: (dims[0] - dims[-1], dims))
+
+
+def factors(ranks: int, axes: int) -> Iterator[tuple[int, ...]]:
+    """Return the ways to write a number as an ordered product of so many factors above 1."""
     if axes == 1:
         yield from [(ranks,)] if ranks > 1 else []
         return
     for first in range(2, ranks // 2 + 1):
         if ranks % first == 0:
-            yield from ((first, *rest) for rest in _factors(ranks // first, axes - 1))
+            yield from ((first, *rest) for rest in factors(ranks // first, axes - 1))
 
 
 def _fit(pairs: Pairs, dims: tuple[int, ...], periodic: Periodic) -> Grid:

@@ -23,7 +23,7 @@ from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE,
 from rankwise.observe.steps import Steps, common_steps
 
 Array = NDArray[Any]
-_FINEST = 2  # of the ways to cut a rank's calls into parts
+FINEST = 2  # of the ways to cut a rank's calls into parts
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted
 _MOST_SHOWN = 4  # collectives, with the algorithms that the library selects
 _AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
@@ -166,6 +166,12 @@ def phased(events: Mapping[int, Array], steps: Steps, record: Record | None = No
     return replace(found[0], others=tuple(found[1:]))
 
 
+def aligned(events: Mapping[int, Array], steps: Steps, carrier: Carrier) -> dict[int, tuple[int, int]]:
+    """Return where each rank's events of the representative step begin and end, cut between the same phases on all ranks."""
+    parts, _ = _Cut(events, steps).step(carrier.carried)
+    return {rank: (of_rank[0].first, of_rank[-1].after) if of_rank else (0, 0) for rank, of_rank in parts.items()}
+
+
 def _laid(cut: _Cut, carrier: Carrier) -> PhasedStep:
     """Return the step with its collectives carried out."""
 
@@ -233,6 +239,7 @@ class _Part:
     receives: list[tuple[int, ...]]
     collective: tuple[int, ...] | None = None
     member: Member | None = None
+    after: int = 0  # the first event behind it
 
 
 _Levels = dict[tuple[int, int], int]
@@ -269,7 +276,7 @@ class _Cut:
         """
         lead, number = min(self.events), self.steps.representative
         cuts = (int(self.steps.begins[number][lead]), int(self.steps.ends[number][lead]))
-        for fine in range(_FINEST + 1):
+        for fine in range(FINEST + 1):
             alone = self._parts(fine, around=False)
             levels = _levels(alone, carried)
             if levels is None:
@@ -287,7 +294,7 @@ class _Cut:
             if any(_calls(step[rank]) != _calls(alone[rank]) for rank in parts):
                 return alone, levels
             return step, {(rank, i): whole[rank, at] - starts[0] for rank in parts for i, at in enumerate(places[rank])}
-        return self._parts(_FINEST, around=False), None
+        return self._parts(FINEST, around=False), None
 
 
 def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
@@ -337,10 +344,12 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: int) -> list[
         follows = events[place + 1] if place + 1 < after else None
         if kind == BLOCKING_SEND and fine:
             answers = follows is not None and follows["kind"] == BLOCKING_RECEIVE and received[place + 1][0] == event["peer"]
-            ends = fine == _FINEST or answers
+            ends = fine == FINEST or answers
         same_call = follows is not None and follows["start_ns"] == event["start_ns"] and follows["end_ns"] == event["end_ns"]
         if ends and under_way == 0 and not same_call:
             parts.append(_Part(place + 1, 0.0, [], []))
+    for part, behind in zip(parts, [*(part.first for part in parts[1:]), after], strict=True):
+        part.after = behind
     return parts
 
 

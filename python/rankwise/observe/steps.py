@@ -451,6 +451,10 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
             ]
             around_s = (max(0.0, float(begun_s[0]) - span_s[0]), max(0.0, span_s[1] - float(begun_s[-1])))
             middle = _middle(own)
+            # What is computed before a rank's very first call is not in the record.
+            inside = np.flatnonzero(begins.all(axis=1))
+            if len(inside) and not begins[middle].all():
+                middle = int(inside[_middle(own[inside])])
             best, found_s = Steps(begins, ends, own, levels, middle, sample, tuple(told), *around_s, of), own_s
             if own_s >= _ENOUGH * durations.sum():
                 break

@@ -167,18 +167,20 @@ FOLDER = Path("rankwise-job")
 
 
 def _projected(path: Path) -> tuple[int, int, int]:
-    """Return nodes, ranks and ranks on a node of an answer's last row. Raises InputError for what is none."""
+    """Return nodes, ranks and ranks on a node of an answer: of its last row, or of a curve's fewest ranks within 10 % of the
+    fastest. Raises InputError for what is none."""
     from rankwise.errors import unreadable
     from rankwise.files import load_json, plain
 
     fix = "write one with 'rankwise project observed ... --json'"
     try:
         answer = load_json(plain(path).read_bytes())
-        row = answer["rows"][-1]
+        wanted = (answer.get("curve") or {}).get("within_10_percent")
+        row = next((row for row in answer["rows"] if row["ranks"] == wanted), answer["rows"][-1])
         found = tuple(int(row[name]) for name in ("nodes", "ranks", "ranks_per_node"))
     except OSError as error:
         raise InputError(f"--projected {path} {unreadable(error)}: {fix}") from None
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise InputError(f"--projected {path} is no answer of 'rankwise project observed': {fix}") from None
     return found[0], found[1], found[2]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rankwise import _core
 from rankwise.collectives.selection import BY_RANK, Call, Selection
+from rankwise.observe.collectives import SQUARE
 from rankwise.units import format_size
 
 if TYPE_CHECKING:
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
 _SEGMENTS = (8192, 65536, 262144)
 RADIX = {"chain": (2, 4), "tree": (2,), "k-nomial": (4, 8), "recursive-multiplying": (4, 8)}
 _MOST_PIECES = 1024
-# Of these every rank sends to every other, or as often.
-_SQUARE = frozenset(
-    "ring segmented-ring linear linear-nonblocking pairwise pairwise-exchange in-place neighbor-exchange double-ring pipeline "
-    "chain scatter-ring-allgather".split()
-)
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ _MOST_SQUARED, _MOST_WALKED, _LEAST_NODES = 256, 1024, 16
 
 
 def _most_walked(schedule: Schedule, ranks_per_node: int) -> int:
-    squared = not {schedule.algorithm, schedule.between}.isdisjoint(_SQUARE) or schedule.collective == "alltoall"
+    squared = not {schedule.algorithm, schedule.between}.isdisjoint(SQUARE) or schedule.collective == "alltoall"
     pieces = -(-schedule.size_bytes // schedule.segment_bytes) if schedule.segment_bytes else 1
     return max(8 * ranks_per_node, min(_MOST_SQUARED if squared else _MOST_WALKED, 100_000 // pieces))
 
@@ -178,7 +174,7 @@ def _parts(schedule: Schedule, times: float, factor: int) -> Iterator[tuple[int,
     if any((schedule.collective, one) in _OF_ALL_BLOCKS for one in among):
         yield 1, round(size * times), 1 + doublings
         yield 0, round(size * times * factor), -doublings
-    elif not among.isdisjoint(_SQUARE) or schedule.collective == "alltoall":
+    elif not among.isdisjoint(SQUARE) or schedule.collective == "alltoall":
         more = (times - 1) / (1 - 1 / factor)  # rounds or messages of the same bytes
         same = size / times if divided else size
         yield 1, round(same), 1 + more

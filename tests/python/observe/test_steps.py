@@ -295,3 +295,9 @@ def test_steps_that_call_alike_are_two_kinds_where_their_times_lie_far_apart() -
     assert steps is not None and [kind.calls for kind in steps.kinds] == [8, 8]
     assert abs(steps.kinds[0].steps - slow.sum()) <= 1 and steps.kinds[0].time_s == pytest.approx(9e-4, rel=0.05)
     assert steps.to_dict()["time_lo_s"] > 8e-4 and steps.kinds[1].time_s < 2e-4
+
+
+def test_the_representative_step_does_not_begin_with_the_program() -> None:
+    """What is computed before a rank's very first call is in no event."""
+    steps = common_steps(simulate(ring(4, 9, 40_000)))
+    assert steps is not None and steps.begins[steps.representative].all()
