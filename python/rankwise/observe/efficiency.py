@@ -8,8 +8,8 @@ two calls takes its time, a receive ends when its send has begun, a collective w
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,13 +90,18 @@ def _useful(steps: Steps, events: Mapping[int, Array], rank: int) -> _Useful:
     return _Useful(np.concatenate(parts), np.concatenate(before), total) if parts else _Useful(of_rank[:0], np.zeros(0), 0.0)
 
 
+_ALL = -1
+
+
 def _ideal_s(ranks: Mapping[int, _Useful], calls: list[str]) -> float | None:
     """Return how long the steps take where calls wait for their partners alone; None where some never come."""
     ops = {rank: _ops(rank, of_rank.events, calls) for rank, of_rank in ranks.items()}
-    members = _members(ops)
+    missing = Counter(what for of_rank in ops.values() for _, is_arrival, what in of_rank if is_arrival)
     at, delay_s = dict.fromkeys(ops, 0), dict.fromkeys(ops, 0.0)
-    reached: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)  # of each thing that is waited for, when ranks came
-    waiting: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    comes = {(what, rank) for rank, of_rank in ops.items() for _, is_arrival, what in of_rank if is_arrival}
+    # Of each thing that is waited for, when ranks came, and when the last of all; and who waits for one of them, or for all.
+    came_s: dict[tuple[tuple[Any, ...], int], float] = {}
+    waiting: dict[tuple[tuple[Any, ...], int], list[int]] = defaultdict(list)
     going = list(ops)
     while going:
         rank = going.pop()
@@ -104,38 +109,30 @@ def _ideal_s(ranks: Mapping[int, _Useful], calls: list[str]) -> float | None:
             place, is_arrival, what = ops[rank][at[rank]]
             now_s = float(ranks[rank].before_s[place]) + delay_s[rank]
             if is_arrival:
-                reached[what][rank] = now_s
-                going += waiting.pop(what, [])
-            elif (needed := _needed(what, rank, members)) <= reached[what].keys():
-                delay_s[rank] += max(0.0, max((reached[what][other] for other in needed), default=0.0) - now_s)
-            else:
-                waiting[what].append(rank)
-                break
+                came_s[what, rank] = now_s
+                came_s[what, _ALL] = max(came_s.get((what, _ALL), now_s), now_s)
+                missing[what] -= 1
+                going += waiting.pop((what, rank), [])
+                going += waiting.pop((what, _ALL), []) if missing[what] == 0 else []
+            elif (whom := _waits_for(what, rank, comes)) is not None:
+                if missing[what] if whom == _ALL else (what, whom) not in came_s:
+                    waiting[what, whom].append(rank)
+                    break
+                delay_s[rank] += max(0.0, came_s[what, whom] - now_s)
             at[rank] += 1
     if any(at[rank] < len(ops[rank]) for rank in ops):
         return None
     return max(of_rank.total_s + delay_s[rank] for rank, of_rank in ranks.items())
 
 
-def _needed(what: tuple[Any, ...], rank: int, members: Mapping[tuple[Any, ...], set[int]]) -> set[int]:
-    """Return the ranks that must have come before a rank goes on."""
+def _waits_for(what: tuple[Any, ...], rank: int, comes: Set[tuple[tuple[Any, ...], int]]) -> int | None:
+    """Return the rank that must have come before a rank goes on; _ALL: all that come, None: nobody."""
     if what[0] == "message":
-        return {what[1][0]}
+        return int(what[1][0])
     root, kind = what[3], kind_of_collective(what[4], what[3])
     if kind == LATE_BROADCAST:
-        return {root} & members[what]
-    if kind == EARLY_REDUCE:
-        return members[what] if rank == root else set()
-    return members[what]
-
-
-def _members(ops: Mapping[int, list[tuple[int, bool, tuple[Any, ...]]]]) -> dict[tuple[Any, ...], set[int]]:
-    found: dict[tuple[Any, ...], set[int]] = defaultdict(set)
-    for rank, of_rank in ops.items():
-        for _, is_arrival, what in of_rank:
-            if is_arrival:
-                found[what].add(rank)
-    return found
+        return root if (what, root) in comes else None
+    return None if kind == EARLY_REDUCE and rank != root else _ALL
 
 
 def _ops(rank: int, events: Array, calls: list[str]) -> list[tuple[int, bool, tuple[Any, ...]]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -275,6 +276,7 @@ def _matched(events: Mapping[int, Array]) -> tuple[_Ends, _Ends, float]:
 _Meetings = dict[int, dict[int, list[int]]]  # by communicator and rank: when each collective that all wait in was over
 
 
+@cache
 def kind_of_collective(name: str, root: int) -> str:
     """Return who waits for whom in a collective."""
     name = name.lower()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.observe.efficiency import Efficiencies, efficiencies
+from rankwise.observe.efficiency import Efficiencies, _waits_for, efficiencies
 from rankwise.observe.steps import common_steps
 from rankwise.observe.talp import talp_of
 from synthetic_events import CALL_NS, LATENCY_NS, NS_PER_BYTE, Op, ring, simulate
@@ -99,3 +100,16 @@ def test_of_the_run_they_are_talps() -> None:
     assert told["mpiLoadBalance"] == pytest.approx(told["mpiLoadBalanceIn"] * told["mpiLoadBalanceOut"]) == pytest.approx(5 / 8)
     assert told["mpiLoadBalanceIn"] == pytest.approx(7 / 8)
     assert talp_of(record) is None
+
+
+def test_ranks_look_at_a_collective_when_its_last_one_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice each at most: woken by every rank that comes, they would look as often as there are ranks."""
+    looked: list[int] = []
+
+    def looks(what: tuple[Any, ...], rank: int, comes: Any) -> int | None:
+        looked.append(rank)
+        return _waits_for(what, rank, comes)
+
+    monkeypatch.setattr("rankwise.observe.efficiency._waits_for", looks)
+    found = of_programs([[("compute", 1000 * (rank % 7 + 1)), ("allreduce", 8)] * 12 for rank in range(300)])
+    assert found.serialisation == pytest.approx(1, abs=0.01) and 300 * 11 <= len(looked) <= 2 * 300 * 12
