@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
@@ -32,6 +33,7 @@ class Kept(Record):
     about: str = key("the compiler that it was built with, or the name of its file")
     size_bytes: int = key("size of the entry")
     unused_s: float = key("for how long nobody has used the entry")
+    stale: bool = key("whether nothing uses the entry any more: of an older version, or built for what is gone")
 
 
 def cache_folder() -> Path:
@@ -47,9 +49,9 @@ def kept() -> list[Kept]:
     return sorted((_kept(path) for path in paths), key=lambda one: -one.size_bytes)
 
 
-def clear() -> list[Kept]:
-    """Remove what lies in the cache; return it. Raises RankwiseError."""
-    removed = kept()
+def clear(entries: Sequence[Kept]) -> Sequence[Kept]:
+    """Remove entries; return them. Raises RankwiseError."""
+    removed = entries
     for one in removed:
         try:
             shutil.rmtree(one.path) if one.path.is_dir() and not one.path.is_symlink() else one.path.unlink()
@@ -68,7 +70,8 @@ def _kept(path: Path) -> Kept:
     compiler = path / COMPILER
     about = compiler.read_text(encoding="utf-8", errors="replace").strip() if compiler.is_file() else path.name
     used_s = max((max(one.st_mtime, one.st_atime) for one in seen), default=path.stat().st_mtime)
-    return Kept(path, _kind(path), about, sum(one.st_size for one in seen), max(0.0, time.time() - used_s))
+    stale = "older version" in _kind(path) or (compiler.is_file() and not Path(about).exists())
+    return Kept(path, _kind(path), about, sum(one.st_size for one in seen), max(0.0, time.time() - used_s), stale)
 
 
 def knowledge_folder() -> Path | None:

@@ -89,7 +89,7 @@ class Cached(Result):
     schema = computed("version of this document", int, lambda of: 1)
     folder = computed("the folder in which it lies", Path, lambda of: cache.cache_folder(), name="cache")
     entries: Sequence[cache.Kept] = key("what lies there, the largest first", after="size_bytes")
-    cleared: bool = key("whether all of it was removed", after="folder")
+    cleared: bool = key("whether these entries were removed", after="folder")
 
     @property
     @told("size of all that lies there", after="cleared")
@@ -99,6 +99,9 @@ class Cached(Result):
     def blocks(self) -> Iterator[Block]:
         entries = f"{len(self.entries)} entr{'y' if len(self.entries) == 1 else 'ies'} of {format_volume(self.size_bytes)}"
         yield Sentence(f"{entries} {'removed from' if self.cleared else 'in'} {cache.cache_folder()}.")
+        stale = sum(entry.stale for entry in self.entries)
+        if stale and not self.cleared:
+            yield Sentence(f"{stale} of them {'is' if stale == 1 else 'are'} stale: 'rankwise cache --stale' removes them.")
         if self.entries:
             yield Table(_ENTRIES, self.entries, leave=("days unused", "size"))
 
@@ -107,5 +110,6 @@ _ENTRIES: Sequence[Column[cache.Kept]] = (
     Column("what", "kind"),
     Column("for", "about"),
     Column("size", "size_bytes", format_volume),
+    Column("stale", lambda entry: "yes" if entry.stale else "", key="stale"),
     Column("days unused", "unused_s", lambda unused_s: f"{unused_s / 86400:.1f}"),
 )

@@ -13,20 +13,24 @@ from rankwise.cli.base import Json, show, verb
 @verb(
     "cache",
     """rankwise cache
-    rankwise cache --clear""",
+    rankwise cache --stale""",
 )
 def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all of it; what is needed again is made again.")] = False,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Remove what older versions left, or for an MPI that is gone.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List and clear cached builds.
 
-    Also cached: measured choices for 3-D FFTs, and the script of the charts.
+    Also cached: measured choices for 3-D FFTs.
     """
     from rankwise import cache as kept
     from rankwise.api.kept import Cached
 
-    show(Cached(kept.clear() if clear else kept.kept(), clear), as_json)
+    entries = [one for one in kept.kept() if one.stale or not stale]
+    show(Cached(kept.clear(entries) if clear or stale else entries, clear or stale), as_json)
 
 
 @verb(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,20 @@ def test_the_cache_is_listed_and_cleared(rankwise: Callable[..., Any], tmp_path:
     assert rankwise("cache").out == f"0 entries of 0 B in {tmp_path}/cache/rankwise.\n"
     folder = tmp_path / "cache" / "rankwise"
     (folder / "mpi-0123" / "build").mkdir(parents=True)
-    (folder / "mpi-0123" / "compiler").write_text("/usr/bin/mpicxx\n")
+    (folder / "mpi-0123" / "compiler").write_text(f"{sys.executable}\n")
+    (folder / "mpi-4567").mkdir()
+    (folder / "mpi-4567" / "compiler").write_text("/opt/unloaded/bin/mpicxx\n")
     (folder / "mpi-0123" / "build" / "one.o").write_bytes(bytes(5000))
     (folder / "vega-1.js").write_bytes(bytes(300))
     (folder / "notes.txt").write_text("mine")
     entries = rankwise("cache", "--json").json["entries"]
-    assert [(one["kind"], one["about"], one["size_bytes"]) for one in entries] == [
-        ("build", "/usr/bin/mpicxx", 5016), ("charts of an older version", "vega-1.js", 300),
+    assert [(one["kind"], one["about"], one["stale"]) for one in entries] == [
+        ("build", sys.executable, False), ("charts of an older version", "vega-1.js", True),
+        ("build", "/opt/unloaded/bin/mpicxx", True),
     ]  # fmt: skip
-    assert rankwise("cache", "--clear").out.startswith("2 entries of 5.32 kB removed from ")
+    assert entries[0]["size_bytes"] == 5001 + len(sys.executable)
+    assert "2 of them are stale: 'rankwise cache --stale' removes them." in rankwise("cache").out
+    assert rankwise("cache", "--stale").out.startswith("2 entries of 325 B removed from ")
+    assert sorted(path.name for path in folder.iterdir()) == ["mpi-0123", "notes.txt"]
+    assert rankwise("cache", "--clear").out.startswith("1 entry of 5.0")
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
