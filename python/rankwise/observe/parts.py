@@ -305,7 +305,7 @@ def parts_of_nodes(folder: Path, notes: list[str]) -> list[Part]:
     for host, layout in others.items():
         words = f"the tracer on {host} is of another version of rankwise (it writes layout {layout}, this one reads {LAYOUT})"
         if not found:
-            raise InputError(f"{words}: install rankwise anew, the same on all nodes")
+            raise InputError(f"{words}: install the same rankwise on all nodes")
         notes.append(f"{words}: its ranks are not in the record")
     sound = [part for part in found if is_sound(part)]
     if len(sound) < len(found):

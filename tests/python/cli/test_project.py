@@ -314,7 +314,7 @@ def test_reproduce_writes_page_tables_and_pictures(rankwise: Callable[..., Any])
     written = [Path(name) for name in result.json["files"]]
     assert {path.suffix for path in written} == {".html", ".csv", ".svg"}
     page = written[0].read_text(encoding="utf-8")
-    assert page.count('class="still"') == 3
+    assert page.count('class="still"') == 4
     with (Path("redone") / "czechowski2012-predictions.csv").open() as stream:
         rows = {row["key"]: row for row in csv.DictReader(stream)}
     assert float(rows["gpu_performance"]["paper_effective"]) == pytest.approx(2.79e15, rel=2e-3)
