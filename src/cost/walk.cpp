@@ -1,8 +1,9 @@
 #include "cost/walk.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "cost/prices.hpp"
 
 namespace rankwise {
 
@@ -148,84 +149,12 @@ void Walk::describe_work(const Step& step, bool first, Part& part) const {
   }
 }
 
-// What messages of the sizes of a walk cost over each class of link, each looked up when first needed.
-class Prices {
- public:
-  struct Price {
-    std::size_t number = 0;  // by link and size
-    bool known = false;
-    double send_s = 0.0;
-    double ssend_s = 0.0;
-    double exchange_s = 0.0;
-    double gap_s = 0.0;
-    double overhead_s = 0.0;
-    double acknowledgement_s = 0.0;
-    double hold_s = 0.0;  // of its send
-    Index bytes = 0;
-    bool eager = false;                // a plain send is known not to wait for its receiver
-    const StepCosts* steps = nullptr;  // null: not timed
-  };
-
-  Prices(const std::vector<Index>& sizes, Index block_bytes, const Machine& machine, SendMode mode)
-      : sizes_(sizes), block_bytes_(block_bytes), machine_(machine), mode_(mode) {
-    for (std::vector<Price>& prices : prices_) prices.resize(sizes.size());
-  }
-
-  // The time of copies and additions of so many blocks.
-  [[nodiscard]] double work_s(Index copied, Index added) const {
-    const auto of = [this](const std::optional<TimeCurve>& curve, Index blocks) {
-      return curve && blocks > 0 ? (*curve)(blocks * block_bytes_) : 0.0;
-    };
-    return of(machine_.copy, copied) + of(machine_.add, added);
-  }
-
-  // of_representatives: the passage is one of the representatives, which have no numbers of their own.
-  const Price& of(const Passage& passage, LinkClass link, bool of_representatives) {
-    Price& price = prices_[static_cast<std::size_t>(link)][passage.size];
-    if (!price.known) look_up(passage, link, of_representatives, price);
-    return price;
-  }
-
- private:
-  void look_up(const Passage& passage, LinkClass link, bool of_representatives, Price& price) const {
-    const std::optional<LinkClass> known = machine_.stand_in(link);
-    if (!known) {
-      const std::string pair = std::to_string(passage.rank) + " and " + std::to_string(passage.peer);
-      const std::string alike = link == LinkClass::other_node ? "of different nodes" : "of one node";
-      invalid("the profile has no link class " + to_string(link) + ", which ranks " + (of_representatives ? alike : pair) +
-              " need: measure or import it");
-    }
-    const LinkCost& cost = *machine_.links[static_cast<std::size_t>(*known)];
-    const Index bytes = sizes_[passage.size] * block_bytes_;
-    price = {static_cast<std::size_t>(link) * sizes_.size() + passage.size,
-             true,
-             cost.send(bytes),
-             cost.ssend(bytes),
-             cost.exchange(bytes),
-             cost.gap(bytes),
-             cost.overhead(),
-             cost.acknowledgement_s.value_or(0.0),
-             cost.send.hold_s(bytes),
-             bytes,
-             cost.rendezvous_from_bytes && bytes < *cost.rendezvous_from_bytes,
-             nullptr};
-    const std::optional<StepCosts>& steps = cost.steps[static_cast<std::size_t>(mode_)];
-    if (steps) price.steps = &*steps;
-  }
-
-  const std::vector<Index>& sizes_;
-  Index block_bytes_;
-  const Machine& machine_;
-  SendMode mode_;
-  std::array<std::vector<Price>, link_class_count> prices_;
-};
-
 // The clocks of all ranks while the trace of one part is followed.
 class Clock {
  public:
   // mode: of plain sends that wait for their receivers, ssend. placement: null where representatives stand for all.
-  Clock(SendMode mode, bool observed, const Walk::Part& part, const Walk::Replayed& replayed, const Placement* placement, const Loads& loads,
-        Prices& prices, std::vector<double>& ready_s)
+  Clock(SendMode mode, bool observed, const Walk::Part& part, const Walk::Replayed& replayed, const Placement* placement,
+        const Loads& loads, Prices& prices, std::vector<double>& ready_s)
       : mode_(mode),
         observed_(observed),
         part_(part),
@@ -380,7 +309,8 @@ class Clock {
     for (Id id = first; id < end; ++id) {
       if (!part_.passages[id].moves || !goes_on(id)) continue;
       (part_.passages[id].sends ? out_s : in_s) += price(id).hold_s;
-      if (!part_.passages[id].sends) arrival_s = std::max(arrival_s, done_s_[id] + (is_together(id) ? price(id).exchange_s : 0.0));
+      if (!part_.passages[id].sends)
+        arrival_s = std::max(arrival_s, done_s_[id] + (is_together(id) ? price(id).exchange_s : 0.0));
     }
     left_s_[rank] = std::max(left_s_[rank], begin_s) + out_s;
     if (in_s > 0) {
@@ -517,8 +447,8 @@ class Clock {
   std::vector<double> arrived_s_;             // send: of each rank, when the last message so far arrived
   std::vector<double> left_s_;                // of an observed step, of each rank: until when messages leave, and come
   std::vector<double> came_s_;
-  std::vector<Id> arrivals_;                  // of one step
-  std::vector<Tally> tally_;                  // of one step: how many messages of each price
+  std::vector<Id> arrivals_;  // of one step
+  std::vector<Tally> tally_;  // of one step: how many messages of each price
   const Prices& work_;
   History* history_ = nullptr;
   int part_number_ = 0;
@@ -615,7 +545,8 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
             ? loads.of_all(part.passages, replayed.phases, *placement)
             : loads.of_all(part.passages, phases_at(*placement, part, replayed, as_ssend || mode_ != SendMode::send),
                            *placement);
-    Clock(as_ssend ? SendMode::ssend : mode_, observed_, part, replayed, placement, held, prices, cost.finish_s).run(history, number++);
+    Clock(as_ssend ? SendMode::ssend : mode_, observed_, part, replayed, placement, held, prices, cost.finish_s)
+        .run(history, number++);
   }
   cost.messages_per_rank = messages_per_rank_;
   cost.blocks_per_rank = blocks_per_rank_;
