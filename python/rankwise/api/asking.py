@@ -82,8 +82,9 @@ class Times(Result):
     @property
     def mark(self) -> str:
         """Whether it is an answer: not where wrong data arrived, nor for sure where ranks shared cores or quality is poor."""
-        poor = self.quality is not None and self.quality.level == "poor"
-        return NO if self.wrong or not self.rows else BUT if poor or any(row.oversubscribed for row in self.rows) else YES
+        return (
+            NO if self.wrong or not self.rows else BUT if self.is_poor or any(row.oversubscribed for row in self.rows) else YES
+        )
 
     def blocks(self) -> Iterator[Block]:
         if self.aside is not None:

@@ -81,8 +81,7 @@ class Report(Result):
         return conclusion_of(self.inputs).headline
 
     def blocks(self) -> Iterator[Block]:
-        poor = self.quality is not None and self.quality.level == "poor"
-        yield Sentence(self.conclusion, mark=BUT if poor else YES)
+        yield Sentence(self.conclusion, mark=BUT if self.is_poor else YES)
         yield Listing([("Page", str(self.path))])
 
 

@@ -64,9 +64,14 @@ class Result(Record, ABC):
         return None if profile is None else profile.trust
 
     @property
+    def is_poor(self) -> bool:
+        """Whether the quality of that measurement is poor."""
+        return self.quality is not None and self.quality.level == "poor"
+
+    @property
     def is_too_poor(self) -> bool:
         """Whether the measurement is too poor for the answer."""
-        return self._decides and self.quality is not None and self.quality.level == "poor"
+        return self._decides and self.is_poor
 
     def rendered(self, blocks: Iterable[Block] | None = None) -> Iterable[Block]:
         """Return what renderers show, its second line being the quality (``blocks``: others than those of a notebook)."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.projecting import WhatIf
-from rankwise.api.results import Plot, Result, sentence
+from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.engines.what_if import (
     BOUNDS,
@@ -31,7 +31,6 @@ from rankwise.units import format_count, format_number, format_share, format_tim
 if TYPE_CHECKING:
     from rankwise import _core
     from rankwise.engines.step import Priced
-    from rankwise.machine.trust import Trust
     from rankwise.observe.phases import PhasedStep
     from rankwise.observe.record import Record
     from rankwise.observe.steps import Steps
@@ -59,15 +58,11 @@ class Projection(Result):
     tolerances: Sequence[Tolerance] = key("how much worse the network may be, of the last row")
     assumptions: Sequence[str] = key("what the answer assumes, in words")
     refused: Sequence[str] = key("what cannot be answered, and why")
-    profile: Profile | None
+    profile: Profile | None = key(TRUST)
     first: PlacedStep  # of the first row
     last: PlacedStep  # of the last one
     on: Priced  # the machine as it is
     there: Priced  # with the network that was asked for
-
-    @property
-    def quality(self) -> Trust | None:
-        return None if self.profile is None else self.profile.trust
 
     @property
     def conclusion(self) -> str:
@@ -84,7 +79,7 @@ class Projection(Result):
 
     def blocks(self) -> Iterator[Block]:
         row = self.rows[-1]
-        yield Sentence(self.conclusion, mark=UNCLEAR if row.time_s is None else BUT if self.refused else YES)
+        yield Sentence(self.conclusion, mark=UNCLEAR if row.time_s is None else BUT if self.refused or self.is_poor else YES)
         seen = "" if self.observed_s is None else f", {format_time(self.observed_s)} a step"
         yield Sentence(f"Record: {self.record}, {format_count(self.rows[0].ranks, 'rank')}{seen}.")
         yield Sentence(f"Machine: {self._network()}.")
@@ -166,9 +161,9 @@ class Projection(Result):
     def _why(self) -> Iterator[tuple[str, str]]:
         row = self.rows[-1]
         parts = [f"{BOUNDS[share.what]} {format_share(share.share)}" for share in row.shares[:3] if share.share >= 0.005]
-        if parts:
+        if parts and not self.is_poor:
             yield "Why", sentence(f"of the step: {', '.join(parts)}")
-        if row.efficiencies is not None:
+        if row.efficiencies is not None and not self.is_poor:
             yield "Efficiency", f"{row.efficiencies.words}."
         if self.tolerances:
             yield "Tolerance", sentence("; ".join(tolerance_words(self.tolerances)))
@@ -254,12 +249,13 @@ def what_if(question: WhatIf) -> Projection:
         )  # fmt: skip
     rows = [row_of(one, machine, network, steps) for network, one, machine in pairs]
     first_s, last = rows[0].time_s or 0.0, rows[-1]
-    faster = first_s / last.time_s if last.time_s else None
+    poor = profile is not None and profile.trust.level == "poor"  # then no ratio is an answer
+    faster = first_s / last.time_s if last.time_s and not poor else None
     errs = _core_errs(after, there)
     return Projection(
         question, str(path), name, latency, bandwidth, observed_s, rows, faster,
         None if faster is None else faster * errs[0], None if faster is None else faster * errs[1],
-        after.tolerances(there.machine), assumptions, refused, profile, before, after, on, there,
+        () if poor else after.tolerances(there.machine), assumptions, refused, profile, before, after, on, there,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankwise.api.projecting import WhatIf
-from rankwise.api.results import Plot, Result, sentence
+from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.api.what_if import assumed, blocked, factors_of, machine_of, with_machine
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.engines.scaled import Check, Curve, checks, priced
@@ -20,7 +20,6 @@ from rankwise.units import format_count, format_number, format_share, format_tim
 
 if TYPE_CHECKING:
     from rankwise import _core
-    from rankwise.machine.trust import Trust
     from rankwise.observe.record import Record
 
 _MOST_COUNTS = 64
@@ -40,11 +39,7 @@ class OtherRanks(Result):
     curve: Curve | None = key("what the curve says; null: weak scaling, or one number of ranks")
     assumptions: Sequence[str] = key("what the answer assumes, in words")
     refused: Sequence[str] = key("numbers of ranks that cannot be answered, and why")
-    profile: Profile | None
-
-    @property
-    def quality(self) -> Trust | None:
-        return None if self.profile is None else self.profile.trust
+    profile: Profile | None = key(TRUST)
 
     @property
     def best(self) -> WhatIfRow:
@@ -57,7 +52,7 @@ class OtherRanks(Result):
         row = self.best
         told = f"{_place(row)}: {format_time(row.time_s or 0.0)} a step{_span(row)}"
         most = self.recorded[-1]
-        if row.time_s and row.ranks != most:
+        if row.time_s and row.ranks != most and not self.is_poor:
             ratio = self.recorded_s / row.time_s
             told += f", {format_number(ratio)} times as fast as {most}" if self.scaling == "strong" else (
                 f", {format_share(ratio)} of the efficiency of {most}"
@@ -67,7 +62,7 @@ class OtherRanks(Result):
         return f"{told}."
 
     def blocks(self) -> Iterator[Block]:
-        mark = YES if not self.refused and self.best.span is not None else BUT if self.rows else UNCLEAR
+        mark = YES if not self.refused and not self.is_poor and self.best.span is not None else BUT if self.rows else UNCLEAR
         yield Sentence(self.conclusion, mark=mark)
         counts = " and ".join(map(str, self.recorded))
         yield Sentence(f"Recorded on {counts} ranks. Machine: {self.machine}. {self.scaling.capitalize()} scaling.")
@@ -79,6 +74,8 @@ class OtherRanks(Result):
 
     def _why(self) -> Iterator[tuple[str, str]]:
         parts = [f"{BOUNDS[share.what]} {format_share(share.share)}" for share in self.best.shares[:3] if share.share >= 0.005]
+        if self.is_poor:
+            return
         if parts:
             yield "Why", sentence(f"of the step on {format_count(self.best.ranks, 'rank')}: {', '.join(parts)}")
         if self.curve is not None and self.curve.knee is not None:
@@ -197,7 +194,8 @@ def other_ranks(question: WhatIf) -> OtherRanks:
         raise NoTemplateError(refused[0])
     return OtherRanks(
         question, name, question.scaling, [one.ranks for one in scaling.recordings],
-        priced(scaling, base.ranks, where, there).time_s or 0.0, rows, tried, Curve.of(rows, scaling.weak),
+        priced(scaling, base.ranks, where, there).time_s or 0.0, rows, tried,
+        None if profile is not None and profile.trust.level == "poor" else Curve.of(rows, scaling.weak),
         [*assumed(base.record, question), *([] if question.compute else ["messages alone: what ranks compute is left out"])],
         refused, profile,
     )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.observe.record import COLLECTIVE, Record
-from rankwise.observe.steps import Steps
+from rankwise.observe.steps import Steps, begun_ns
 from rankwise.observe.wait_causes import Place, labels_of, place_of
 from rankwise.observe.waits import Waits
 from rankwise.records import Record as JsonRecord
@@ -53,15 +53,16 @@ class Called:
 def called(steps: Steps, events: Mapping[int, Array], labels: Mapping[int, Array], waits: Waits) -> list[Called]:
     """Return each rank's collective calls in the steps that are looked at."""
     found = []
-    for rank in sorted(events):
-        window = steps.window(events, rank)
+    for column, rank in enumerate(sorted(events)):
+        window, positions = steps.window(events, rank), steps.positions(column)
         at = np.flatnonzero(window["kind"] == COLLECTIVE)
         mine = window[at]
         first, late_s = waits.of_calls[rank]
         place = np.minimum(np.searchsorted(first, at), max(len(first) - 1, 0))
         late_ns = late_s[place] * (first[place] == at) * 1e9 if len(first) else np.zeros(len(at))
-        ended = np.maximum.accumulate(window["end_ns"]) if len(window) else window["end_ns"]
-        behind = np.maximum(np.append(window["start_ns"][1:], ended[-1:]) - ended, 0)[at]
+        # The call behind the last one of a step is of the next step, or of none.
+        ended = np.maximum.accumulate(events[rank]["end_ns"])[positions[at]]
+        behind = np.maximum(begun_ns(events[rank], positions[at] + 1) - ended, 0)
         found.append(
             Called(
                 mine["call"].astype(int), mine["comm"], mine["bytes"], labels[rank][at], mine["request"] == 0,

@@ -55,6 +55,7 @@ class _Window(Record):
 class _Module(Record):
     path: str = key("file of the code")
     build_id: str | None = key("what it was built as", default=None)
+    function: str = key("that of Python whose file it is", default="")
 
 
 @record

@@ -22,7 +22,7 @@ UNIT = re.compile(r", [\w/]+$")
 VAGUE = re.compile(r"^(its|it|of that|the same|that|how that)\b")
 PAPERS = ("reproduce-", "project-table")  # whose figures are told beside the paper's own words
 # One verb, several questions.
-BESIDE = {"error", "doctor-nodes", "report-profiles", "map-observed", "observe-show-live"}
+BESIDE = {"error", "doctor-nodes", "report-profiles", "map-observed", "observe-show-live", "project-observed-ranks"}
 
 
 def verbs_with_json() -> set[str]:

@@ -28,6 +28,7 @@ CALLS = {
     "predict collective": ["bcast", "--ranks", "8", "--bytes", "1000"],
     "predict halo": ["--grid", "4x2", "--halo", "1kB,2kB"],
     "advise": ["app.comm"],
+    "project observed": ["app.comm", "--latency", "2x"],
     "choose exchange": [],
     "choose stencil": ["--grid", "4x2", "--nodes", "8", "--ppn", "1"],
     "choose alltoall": ["--ranks", "8"],

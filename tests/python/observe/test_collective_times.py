@@ -26,7 +26,14 @@ def of_step(step: Callable[[int], list[Op]], ranks: int = 4, times: int = 30) ->
     for of_rank in events.values():
         of_rank["call"][(of_rank["call"] == 7) & (of_rank["bytes"] == 4)] = 8
     windows = [{"rank": r, "first_call": 0, "first_event": 0, "events": len(e)} for r, e in events.items()]
-    header = {**record.header, "calls": calls, "windows": windows, "communicators": [{"size": ranks, "ranks": None}]}
+    seconds = max(int(of_rank["end_ns"].max()) for of_rank in events.values()) * 1e-9
+    header = {
+        **record.header,
+        "seconds": seconds,
+        "calls": calls,
+        "windows": windows,
+        "communicators": [{"size": ranks, "ranks": None}],
+    }
     return replace(record, header=header, events=events)
 
 

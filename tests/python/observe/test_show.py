@@ -100,7 +100,8 @@ def test_in_other_formats(record: Record, rankwise: Callable[..., Any], tmp_path
     np.testing.assert_array_equal(mmread(tmp_path / "app.mtx").toarray(), [[0, 2100], [50, 0]])
     assert rankwise("observe", "export", "app.comm", "--format", "csv").out.splitlines()[1:] == ["0,1,3,2100,0", "1,0,0,0,50"]
     assert "where" not in exported_send(rankwise)["args"]
-    site = {"call": "MPI_Send", "module": None, "offset": 4, "function": "halo", "file": "/src/halo.c", "line": 9}
+    site = {"call": "MPI_Send", "module": None, "offset": 4, "function": "halo", "file": "/src/halo.c", "line": 9, "calls": 3}
+    site |= {"seconds": 1.0, "ranks": 1, "most_seconds": 1.0, "most_rank": 0}
     known = replace(record, header={**record.header, "sites": [site]}, sites={0: np.array([0], "<u2")})
     write_record(tmp_path / "app.comm", known)
     send = exported_send(rankwise)
