@@ -89,7 +89,10 @@ class Verdict(Record):
 
 @dataclass(frozen=True)
 class Claim(Generic[Data]):
-    """A sentence: ``ours`` finds the figure that decides, ``show`` writes it; ``command`` where it is not the paper's own."""
+    """A sentence: ``ours`` finds the figure that decides, ``show`` writes it, what is said of it as ``{words}`` or behind it.
+
+    ``command``: what gives the figure, where it is not the paper's own.
+    """
 
     where: str
     says: str
@@ -104,7 +107,8 @@ class Claim(Generic[Data]):
             return Verdict(self.where, self.says, "", self.show, None, None, None)
         found = self.ours(data)
         value, words = found if isinstance(found, tuple) else (found, "")
-        shown = self.show.format(value) + (f": {words}" if words else "")
+        shown = self.show.format(value, words=words)
+        shown += f": {words}" if words and "{words}" not in self.show else ""
         low, high = (None if math.isinf(end) else float(end) for end in self.allowed)
         return Verdict(self.where, self.says, self.command or command, shown, float(value), low, high)
 

@@ -126,7 +126,7 @@ def _statement(i: int) -> Claim[Numbers]:
     figure = f"Fig. {one.figure}" if one.figure.isdigit() else "6"
     if one.literal_agrees is None:
         return cannot(f"5, {figure}", one.measured, f"no time of it is printed; {one.literal}")
-    return Claim(f"5, {figure}", one.measured, exactly(1), ours, "{:.0f} of 1 follows from the equations")
+    return Claim(f"5, {figure}", one.measured, exactly(1), ours, "{words}")
 
 
 def _sensitivity(of: Numbers) -> Found:
