@@ -128,21 +128,21 @@ class Projection(Result):
         from rankwise.workloads.observed import ObservedCase
 
         row, curve = self.rows[-1], self.plot().chart
-        table, line = None, None
+        sliders, line = None, None
         few = len(self.last.step.bytes) <= _MOST_SLIDING
         if few and self.last.placement.nodes > 1 and self.first.placement.ranks == row.ranks:
-            table = slider_table(
+            sliders = slider_table(
                 self._sliding(), self.on.machine, row, (self.latency, self.bandwidth), self.rows[0].time_s or 0.0
             )
         if row.ranks <= MOST_RANKS:
             case = ObservedCase(Path(self.record), self.last.step)
             line = predicted(self.there, case, self.last.placement)
-        told = [words for _, words in self._why()][:2]
+        told = [words for name, words in self._why() if name == "Why"]
         origin = f"{self.record} · {format_count(row.ranks, 'rank')} · {self._network()}"
         asked = f"rankwise project observed {self.question.words()}"
         notes = [*self.assumptions, *row.notes, *(f"not answered: {words}" for words in self.refused)]
         words = Words(self.conclusion, told, origin, list(self._next()), notes, f"{asked} --json")
-        return render(words, curve, self.rows, table, line)
+        return render(words, curve, row, Table(_COLUMNS, self.rows, name="rows"), sliders, line)
 
     def _sliding(self) -> list[PlacedStep]:
         """Return the step with up to four numbers of ranks on a node, what was asked for among them."""

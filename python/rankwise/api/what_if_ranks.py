@@ -54,8 +54,8 @@ class OtherRanks(Result):
         most = self.recorded[-1]
         if row.time_s and row.ranks != most and not self.is_poor:
             ratio = self.recorded_s / row.time_s
-            told += f", {format_number(ratio)} times as fast as {most}" if self.scaling == "strong" else (
-                f", {format_share(ratio)} of the efficiency of {most}"
+            told += f", {format_number(ratio)} times as fast as on {most}" if self.scaling == "strong" else (
+                f", {format_share(ratio)} of the efficiency on {most}"
             )  # fmt: skip
         if self.curve is not None and self.curve.fastest != row.ranks:
             told += f", within 10 % of the fastest, {format_count(self.curve.fastest, 'rank')}"
@@ -94,12 +94,12 @@ class OtherRanks(Result):
         """Draw the time over the number of ranks, with its band."""
         from rankwise.report.what_if_page import Point, curve_picture
 
-        title = self.conclusion.removesuffix(".")
+        title = "Time of a step by number of ranks"
         points = [
             Point(float(row.ranks), str(row.ranks), row.time_s, *(row.span.ends_s if row.span else (row.time_s, row.time_s)))
             for row in self.rows if row.time_s is not None
         ]  # fmt: skip
-        return Plot(curve_picture(points, "ranks", title), [title])
+        return Plot(curve_picture(points, "ranks", title), [self.conclusion.removesuffix(".")])
 
     def page(self) -> str:
         """Return the page: the curve and its rows."""
@@ -110,7 +110,7 @@ class OtherRanks(Result):
         origin = f"recorded on {' and '.join(map(str, self.recorded))} ranks · {self.machine}"
         asked = f"rankwise project observed {self.question.words()}"
         words = Words(self.conclusion, told, origin, list(self._next()), notes, f"{asked} --json")
-        return render(words, self.plot().chart, self.rows, None, None)
+        return render(words, self.plot().chart, self.best, Table(_COLUMNS, self.rows, name="rows"))
 
 
 _COLUMNS: Sequence[Column[WhatIfRow]] = (

@@ -200,7 +200,7 @@ class Scaling:
         ]
         known = [own for own in known if own[0] == math.prod(own[1])]
         if axes == 1:
-            yield (ranks,), "one axis"
+            yield (ranks,), "of one axis"
             return
         lengths = _lengths(template)
         rules: dict[str, Callable[[int], list[tuple[int, ...]]]] = {

@@ -7,14 +7,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankwise.blocks import Picture
+from rankwise.blocks import Picture, Table
 from rankwise.engines.what_if import SliderTable, WhatIfRow
 from rankwise.observe.timeline import Timeline
 from rankwise.report.chart import TIME, Chart, Spec, cursor, field_of, log_axis, looked_up, nearest, rows
 from rankwise.report.document import Document, Figure, Markup, Next, Section, environment
 from rankwise.report.layers import Curves
 from rankwise.report.program import path_words, timeline_picture, timeline_title
-from rankwise.units import format_time
+from rankwise.units import format_count, format_time
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,11 @@ def curve_picture(points: Sequence[Point], axis: str, title: str) -> Chart:
     )
 
 
-def render(words: Words, curve: Chart, found: Sequence[WhatIfRow], sliders: SliderTable | None, line: Timeline | None) -> str:
-    """Return the page; ``found``: what was asked, the last row; ``line``: its step."""
-    asked = found[-1]
+def render(
+    words: Words, curve: Chart, asked: WhatIfRow, table: Table[WhatIfRow], sliders: SliderTable | None = None,
+    line: Timeline | None = None,
+) -> str:  # fmt: skip
+    """Return the page; ``asked``: the row that the conclusion is about, ``table``: all, ``line``: the step of that row."""
     sections = []
     if sliders is not None:
         sections.append(Section(
@@ -73,12 +75,14 @@ def render(words: Words, curve: Chart, found: Sequence[WhatIfRow], sliders: Slid
             ["Predicted at 324 points, linear between them; the band is the interval of the answer above."], [_markup(sliders)],
         ))  # fmt: skip
     sections.append(Section("curve", curve.title, [], [Picture("curve", "The band is the 95 % interval.", lambda: curve)]))
+    sections.append(Section("rows", "All figures", [], [table]))
     if line is not None and line.path:
         title = timeline_title(line, "step")
         sections.append(
             Section("time-line", title, [path_words(line)], [Picture("step-line", "", lambda: timeline_picture(line, title))])
         )
-    sections.append(Section("notes", "What is assumed", [f"{note}." for note in words.notes], (), "remarks"))
+    sections.append(Section("notes", "What is assumed", [f"{note}." for note in words.notes], (),
+        format_count(len(words.notes), "remark")))  # fmt: skip
     scripts = [environment().get_template("sliders.js").render()] if sliders is not None else []
     return Document(
         "rankwise project observed", words.origin, words.headline, words.why, sections, figures=_figures(asked),
