@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -112,8 +113,9 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
     """Find the MPI and try it with two ranks; what is to be built for it first is not built for that."""
     from rankwise.launch import find_mpi, mismatch_cure, trial
     from rankwise.launch.build import has_kernels
-    from rankwise.launch.installed import asked_compiler
-    from rankwise.machine.conditions import Finding, foreign_launcher, wheel_mpi
+    from rankwise.launch.installed import VARIABLE, asked_compiler
+    from rankwise.launch.mpi import other_launchers
+    from rankwise.machine.conditions import Finding, foreign_launcher, other_mpis, wheel_mpi
 
     try:
         if (compiler := asked_compiler()) is not None and not has_kernels(compiler):
@@ -128,7 +130,8 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
     except ImportError as error:
         what = f"the compiled part of rankwise is missing ({error})"
         return None, [Finding("no-mpi", "problem", what, "reinstall rankwise: pip install .")]
-    findings = [wheel_mpi(mpi), foreign_launcher(mpi, mismatch_cure(mpi))]
+    others = other_mpis(mpi, os.environ.get(VARIABLE), other_launchers(mpi))
+    findings = [wheel_mpi(mpi), others, foreign_launcher(mpi, mismatch_cure(mpi))]
     if mpi.matches:
         trouble = trial(mpi)
         by_hand = shlex.join([str(mpi.launcher_path), "-n", "2", str(mpi.kernels_path), "hello"])

@@ -5,7 +5,8 @@ Every condition is a pure function of a snapshot (or of an MPI) that returns a f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Literal, get_args
 
 from rankwise.machine.record import MpiFacts, short_version
@@ -189,6 +190,19 @@ def wheel_mpi(mpi: MpiFacts) -> Finding | None:
         "warning",
         f"MPI from pip ({short_version(mpi.library_version)}): results may differ from this site's MPI",
         "put the site's mpicxx on PATH and set RANKWISE_MPI=system",
+    )
+
+
+def other_mpis(mpi: MpiFacts, asked: str | None, others: Sequence[Path]) -> Finding | None:
+    """``asked``: what RANKWISE_MPI says; ``others``: the launchers of MPIs on PATH that are not used."""
+    if not others:
+        return None
+    why = f"RANKWISE_MPI={asked} asks for it" if asked else "RANKWISE_MPI is not set and rankwise was built with it"
+    return Finding(
+        "other-mpis",
+        "info",
+        f"{short_version(mpi.library_version)} is used, since {why}; not used: {', '.join(map(str, others))}",
+        "to use another MPI set RANKWISE_MPI to the path of its mpicxx",
     )
 
 

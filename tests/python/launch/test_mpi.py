@@ -16,7 +16,7 @@ from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.launch import Mpi, find_mpi, stream_kernel, trial
 from rankwise.launch.installed import asked_compiler, is_pips
 from rankwise.launch.launchers import OpenMpi
-from rankwise.launch.mpi import _find_launcher, describe_exit, installed_kernels
+from rankwise.launch.mpi import _find_launcher, describe_exit, installed_kernels, other_launchers
 
 pytestmark = pytest.mark.mpi
 
@@ -110,6 +110,17 @@ def test_kernels_are_built_for_a_system_mpi_and_run(
     result = rankwise("run", "exchange", "--ranks", "2", "--cutoff", "2", "--bytes", "100", "--seconds", "0.05", "--json")
     assert result.code == 0, result.err
     assert all(row["verified"] for row in result.json["rows"])
+
+
+def test_launchers_of_other_mpis_on_path(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (other := tmp_path / "bin" / "mpiexec").parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    (again := tmp_path / "again").mkdir()
+    (again / "mpiexec").symlink_to(other)
+    own = mpi.launcher_path.parent
+    monkeypatch.setenv("PATH", os.pathsep.join(map(str, (own, other.parent, again, own))))
+    assert other_launchers(mpi) == [other]
 
 
 def test_a_missing_launcher_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:

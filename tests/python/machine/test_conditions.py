@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.machine.conditions import Finding, by_severity, examine, foreign_launcher, wheel_mpi
+from rankwise.machine.conditions import Finding, by_severity, examine, foreign_launcher, other_mpis, wheel_mpi
 from rankwise.machine.snapshot import Snapshot
 
 QUIET = Snapshot(
@@ -114,6 +114,14 @@ def test_wheel_mpi():
     assert (finding.id, finding.severity) == ("wheel-mpi", "warning")
     assert "(MPICH Version: 5.0.2)" in finding.what
     assert "RANKWISE_MPI=system" in finding.cure
+
+
+def test_other_mpis_on_path_and_why_this_one():
+    assert other_mpis(SomeMpi(), None, []) is None
+    found = other_mpis(SomeMpi(library_version="MPICH Version: 5.0.2"), None, [Path("/opt/mpi/bin/mpiexec")])
+    assert found.severity == "info" and found.what.startswith("MPICH Version: 5.0.2 is used, since RANKWISE_MPI is not set")
+    assert found.what.endswith("not used: /opt/mpi/bin/mpiexec")
+    assert "RANKWISE_MPI=system asks for it" in other_mpis(SomeMpi(), "system", [Path("/opt/mpi/bin/mpiexec")]).what
 
 
 def test_foreign_launcher():
