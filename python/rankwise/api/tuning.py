@@ -128,7 +128,7 @@ class Tuned(Result):
             yield Next([
                 (f". {self.folder}/env.sh", "then start the program as always; mpiexec and srun pass it on"),
                 (f"rankwise try app.comm --settings {self.folder} -- mpiexec ... ./app", "before and after, interleaved"),
-                (f"unset {' '.join(self.variables)}", "undo"),
+                *((f"unset {name}", "undo") for name in self.variables),
             ])  # fmt: skip
 
 

@@ -308,6 +308,8 @@ def parts_of_nodes(folder: Path, notes: list[str]) -> list[Part]:
             raise InputError(f"{words}: install the same rankwise on all nodes")
         notes.append(f"{words}: its ranks are not in the record")
     sound = [part for part in found if is_sound(part)]
+    if found and not sound:
+        raise InputError(f"what all {format_count(len(found), 'rank')} left is damaged: observe the program again")
     if len(sound) < len(found):
         notes.append(f"what {format_count(len(found) - len(sound), 'rank')} left is damaged and is not in the record")
     return sound
@@ -448,7 +450,8 @@ def _communicators(parts: Sequence[Part], ranks: int) -> tuple[dict[int, Array],
         for i, line in enumerate(part.comms):
             entry = lines.setdefault(int(line["id"]), [i, int(line["size"]), [], bool(line["inter"])])
             entry[0] = min(entry[0], i)
-            entry[2].append(part.rank)
+            if part.rank not in entry[2][-1:]:  # a communicator made anew may have the identity of one that was freed
+                entry[2].append(part.rank)
             place[int(line["id"]), part.rank] = int(line["rank"])
     order = sorted(lines, key=lambda key: (lines[key][0], lines[key][2][0], key))
     for key, (_, _, members, inter) in lines.items():

@@ -38,7 +38,6 @@ def _conditions(part: Any, ranks: int) -> Iterator[Array | bool]:
     yield np.isin(part.collectives["call"], sites["call"][used])
     yield part.collectives["calls"] < _MOST_CALLS
     yield part.collectives["bytes"] < _MOST_CALLS
-    yield len(np.unique(part.comms["id"])) == len(part.comms)
     yield part.shapes < _MOST_CALLS
     for cart in page["cart"][: page["carts"]]:
         yield 0 <= cart["dimensions"] <= len(cart["size"])

@@ -128,7 +128,8 @@ def _on_nodes(path: Path, **header: object) -> None:
     found = read_record(path)
     hosts = tuple(f"n{rank}" for rank in range(found.ranks))
     nodes = np.arange(found.ranks, dtype=np.int32)
-    write_record(path, replace(found, header={**found.header, **header}, hosts=hosts, node_of_rank=nodes))
+    header = {**found.header, "clock_uncertainty_ns": [0] * found.ranks, **header}
+    write_record(path, replace(found, header=header, hosts=hosts, node_of_rank=nodes))
 
 
 @pytest.mark.mpi

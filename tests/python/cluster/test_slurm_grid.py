@@ -14,7 +14,7 @@ import pytest
 
 from slurm_cluster import Slurm
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 import slurm_grid
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.namespaces]
