@@ -210,7 +210,8 @@ def fetch(folder: Path, into: Path) -> list[Path]:
     make_folder(into)
     copies = []
     for path in (*results_of(folder), Path(RECORD)):
-        target = followed(into / path)
+        target = into / path
+        followed(target)  # refuses links of others
         if target.resolve() == (folder / path).resolve():
             raise InputError(f"--output {into} is the job's own folder: name another one")
         target.parent.mkdir(parents=True, exist_ok=True)
