@@ -16,6 +16,7 @@ from rankwise.models import hockney, pchip
 from rankwise.records import Interval
 from rankwise.units import (
     format_bandwidth,
+    format_count,
     format_ends,
     format_interval,
     format_inverse,
@@ -265,10 +266,10 @@ def rate_blocks(rates: FftRates) -> Iterator[Block]:
     yield Table(_RATES, rows)
     for counted in rates.counted:
         yield Sentence(
-            f"A = {counted.a:.3g} words a point for {counted.lines} FFT(s) of {counted.n} points, "
-            f"{format_size(counted.cache_bytes)} cache ({counted.method})"
+            f"A = {counted.a:.3g} words a point for {format_count(counted.lines, 'FFT')} of {counted.n} points, "
+            f"{format_size(counted.cache_bytes)} cache ({counted.method})."
         )
-    yield Sentence(f"local FFTs: {rates.library}; rates are those of one rank, all ranks busy")
+    yield Sentence(f"Local FFTs: {rates.library}. Rates are those of one rank, all ranks busy.")
 
 
 def packing_table(packing: Packing) -> Table[int]:

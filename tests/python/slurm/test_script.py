@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
@@ -60,6 +60,7 @@ def test_a_job_begun_anew_goes_on_where_there_is_something_to_go_on_with(
     assert done.stdout.split() == ["measure", *(["--resume"] if resumes else [])]
 
 
+@settings(deadline=None)  # a shell a time
 @given(value=st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=30))
 def test_values_reach_the_job_as_they_are(value: str) -> None:
     script = job_script(Settings(environment={"VALUE": value}), Work(("doctor", value)), ["printf", "%s|%s|%s", "$VALUE"])
