@@ -193,7 +193,7 @@ def format_share(share: float) -> str:
 
 def format_percent(fraction: float) -> str:
     """Write a signed relative difference: ``+3.1 %``."""
-    return f"{100 * fraction:+.1f} %"
+    return f"{round(100 * fraction, 1) + 0.0:+.1f} %"  # + 0.0: of what is next to nothing, no sign
 
 
 def format_parameter(name: str, value: float) -> str:

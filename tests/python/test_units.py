@@ -78,6 +78,7 @@ def test_figures_are_written_with_three_digits_and_a_unit() -> None:
     ]  # fmt: skip
     assert format_bandwidth(11.24e9) == "11.2 GB/s"
     assert format_percent(-0.031) == "-3.1 %"
+    assert format_percent(-2e-5) == format_percent(2e-5) == "+0.0 %"
 
 
 @pytest.mark.parametrize(

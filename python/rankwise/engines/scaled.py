@@ -14,7 +14,7 @@ from rankwise.engines.what_if import PlacedStep, WhatIfRow, row_of
 from rankwise.observe.phases import observed_step
 from rankwise.observe.scaling import MOST_TIMES, Answer, Scaling, agreement, carriers
 from rankwise.records import Record, key, record
-from rankwise.units import format_share
+from rankwise.units import format_percent, format_share
 from rankwise.workloads.collective_schedule import Schedule
 
 _CELLS = 0.35  # of the time of messages: by so much ghosts of particles grew beyond their law, in CoMD
@@ -35,7 +35,7 @@ class Check(Record):
 
     @property
     def words(self) -> str:
-        told = f"{self.ranks} predicted from {self.source}: {100 * self.error:+.1f} %"
+        told = f"{self.ranks} predicted from {self.source}: {format_percent(self.error)}"
         if self.pairs < 0.995:
             return f"{told}, {format_share(self.pairs)} of the pairs right"
         return (
