@@ -47,10 +47,10 @@ def _told(command: Command, hosts: Sequence[str], what: str) -> list[list[str]]:
         except TimeoutError:
             raise RankwiseError(f"nothing heard for {_SILENCE_S:.0f} s from ranks started by: {_short(words)}") from None
         if (code := child.wait()) != 0:
+            why = child.error_line() or f"exit code {code}"
             raise RankwiseError(
-                f"the launcher does not start ranks on {', '.join(distinct(hosts))} ({child.error_line() or f'exit code {code}'}): "
-                "name nodes that "
-                "it reaches with --hosts, or observe the program again where it runs now"
+                f"the launcher does not start ranks on {', '.join(distinct(hosts))} ({why}): name nodes that it reaches with "
+                "--hosts, or observe the program again where it runs now"
             )
     return [line for line in lines if line and line[0].startswith("rankwise-")]
 
