@@ -130,7 +130,7 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
     except ImportError as error:
         what = f"the compiled part of rankwise is missing ({error})"
         return None, [Finding("no-mpi", "problem", what, "reinstall rankwise: pip install .")]
-    others = other_mpis(mpi, os.environ.get(VARIABLE), other_launchers(mpi))
+    others = other_mpis(mpi, os.environ.get(VARIABLE), other_launchers(mpi.launcher_path))
     findings = [wheel_mpi(mpi), others, foreign_launcher(mpi, mismatch_cure(mpi))]
     if mpi.matches:
         trouble = trial(mpi)

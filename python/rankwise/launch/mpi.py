@@ -127,12 +127,11 @@ def installed_kernels() -> Path:
     return path
 
 
-def other_launchers(mpi: Mpi) -> list[Path]:
-    """Return the files called mpiexec on PATH that start ranks of other MPIs than this one."""
-    own = {mpi.launcher_path.resolve(), *(path.resolve() for path in (mpi.library_path.parent.parent / "bin").glob("mpiexec*"))}
-    paths = [Path(folder) / "mpiexec" for folder in os.get_exec_path()]
-    found = {path.resolve(): path for path in reversed(paths) if os.access(path, os.X_OK)}
-    return [path for path in dict.fromkeys(paths) if path in found.values() and path.resolve() not in own]
+def other_launchers(used: Path) -> list[Path]:
+    """Return the files called mpiexec on PATH that are not the launcher in use, by whatever name."""
+    paths = [path for folder in os.get_exec_path() if os.access(path := Path(folder) / "mpiexec", os.X_OK)]
+    first = {path.resolve(): path for path in reversed(paths)}
+    return [path for path in dict.fromkeys(paths) if first[path.resolve()] == path and path.resolve() != used.resolve()]
 
 
 def _find_launcher(near: Sequence[Path], library_family: str) -> Launcher:

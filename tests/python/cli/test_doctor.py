@@ -49,6 +49,7 @@ def machine(monkeypatch):
             lambda topology: replace(take_snapshot(topology, sample_s=0.0), **(calm | changes)),
         )
         monkeypatch.setattr(rankwise.launch, "find_mpi", find_mpi)
+        monkeypatch.setattr("rankwise.launch.mpi.other_launchers", lambda used: [])
         monkeypatch.setattr(rankwise.launch, "trial", lambda mpi: trouble)
         monkeypatch.setattr(rankwise.launch, "mismatch_cure", lambda mpi: "take the other mpiexec")
 

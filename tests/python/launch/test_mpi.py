@@ -120,7 +120,7 @@ def test_launchers_of_other_mpis_on_path(mpi: Mpi, tmp_path: Path, monkeypatch: 
     (again / "mpiexec").symlink_to(other)
     own = mpi.launcher_path.parent
     monkeypatch.setenv("PATH", os.pathsep.join(map(str, (own, other.parent, again, own))))
-    assert other_launchers(mpi) == [other]
+    assert other_launchers(mpi.launcher_path) == [other]
 
 
 def test_a_missing_launcher_is_said_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
