@@ -114,7 +114,7 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
     asked = ("nodes", "ppn", "node_sizes", "hosts", "levels", "topology", "profile", "machine")
     told = {name.replace("_", "-"): value for name in asked if (value := getattr(target, name)) is not None}
     told |= {"set": target.settings} if target.settings else {}
-    poor = known is not None and known.trust.level == "poor"
+    poor = known is not None and known.trust.is_poor
     question = Question(sizes, names, on, How(levels=given.inner, above=above), told, poor, seats_of(above, on))
     return Advised(advised(evidence, question), names, path, known, code)
 

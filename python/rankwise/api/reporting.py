@@ -179,7 +179,7 @@ class Quick(Result):
 
         record, profile = self.report.to_dict(), self.report.inputs.profile
         assert profile is not None
-        poor = profile.trust.level == "poor"
+        poor = profile.trust.is_poor
         yield Sentence(record["headline"], mark=NO if poor else YES)
         yield links_table(profile)
         yield Listing([

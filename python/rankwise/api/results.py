@@ -66,7 +66,7 @@ class Result(Record, ABC):
     @property
     def is_poor(self) -> bool:
         """Whether the quality of that measurement is poor."""
-        return self.quality is not None and self.quality.level == "poor"
+        return self.quality is not None and self.quality.is_poor
 
     @property
     def is_too_poor(self) -> bool:
@@ -80,7 +80,7 @@ class Result(Record, ABC):
             return blocks
         file = quality.file or str(getattr(self, "path", ""))
         again = f"rankwise measure -o {file}" if file.endswith(".json") else "rankwise measure"
-        return with_quality(blocks, quality.line(), again if quality.level == "poor" else "")
+        return with_quality(blocks, quality.line(), again if quality.is_poor else "")
 
     @property
     def conclusion(self) -> str:

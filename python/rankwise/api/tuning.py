@@ -276,7 +276,7 @@ def _result(
     if limit is not None and evidence is not None:
         rows.append(_row_of_limit(limit, evidence, per))
     rows.sort(key=lambda row: -row.gain_s)
-    poor = profile.trust.level == "poor"
+    poor = profile.trust.is_poor
     all_left = (*_left(choices, evidence is not None), *unchanged)
     found = written(library, [rule for rule, _ in rules]) if rules and not poor else Written({}, {})
     if limit is not None and not poor:

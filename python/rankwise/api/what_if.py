@@ -249,7 +249,7 @@ def what_if(question: WhatIf) -> Projection:
         )  # fmt: skip
     rows = [row_of(one, machine, network, steps) for network, one, machine in pairs]
     first_s, last = rows[0].time_s or 0.0, rows[-1]
-    poor = profile is not None and profile.trust.level == "poor"  # then no ratio is an answer
+    poor = profile is not None and profile.trust.is_poor  # then no ratio is an answer
     faster = first_s / last.time_s if last.time_s and not poor else None
     errs = _core_errs(after, there)
     return Projection(
@@ -286,9 +286,7 @@ def _step_of(found: Record, path: Path) -> tuple[PhasedStep, Steps, int | None]:
     step = phased(events, steps, found)
     if not len(step.bytes):
         raise InputError(f"the step in {path} has no messages between ranks: a network changes nothing")
-    kind, whole_s = steps.kinds[0], float(found.header.get("seconds", 0.0))
-    count = round(whole_s * kind.share / kind.time_s) if kind.time_s > 0 and whole_s > 0 else None
-    return step, steps, count
+    return step, steps, steps.in_run(float(found.header.get("seconds", 0.0)))
 
 
 def any_source_ranks(events: Mapping[int, Any], steps: Steps) -> list[int]:

@@ -155,9 +155,7 @@ def other_ranks(question: WhatIf) -> OtherRanks:
     what ranks do cannot be carried over."""
     import numpy as np
 
-    from rankwise.observe.phases import first_events
     from rankwise.observe.record import read_record
-    from rankwise.observe.steps import common_steps
     from rankwise.observe.summary import crowded_host
 
     records: list[Record] = [read_record(path) for path in question.records]
@@ -180,9 +178,7 @@ def other_ranks(question: WhatIf) -> OtherRanks:
     def where(ranks: int) -> _core.Placement:
         return blocked(ranks, max(1, each), profile, there)
 
-    steps = common_steps(first_events(base.record))
-    whole_s = float(base.record.header.get("seconds", 0.0))
-    count = round(whole_s * steps.kinds[0].share / steps.time_s) if steps and whole_s > 0 and question.compute else None
+    count = base.steps.in_run(float(base.record.header.get("seconds", 0.0))) if question.compute else None
     tried = checks(scaling, where, there)
     rows, refused = [], []
     for ranks in counts_of(question.ranks or ""):
@@ -195,7 +191,7 @@ def other_ranks(question: WhatIf) -> OtherRanks:
     return OtherRanks(
         question, name, question.scaling, [one.ranks for one in scaling.recordings],
         priced(scaling, base.ranks, where, there).time_s or 0.0, rows, tried,
-        None if profile is not None and profile.trust.level == "poor" else Curve.of(rows, scaling.weak),
+        None if profile is not None and profile.trust.is_poor else Curve.of(rows, scaling.weak),
         [*assumed(base.record, question), *([] if question.compute else ["messages alone: what ranks compute is left out"])],
         refused, profile,
     )  # fmt: skip

@@ -169,7 +169,7 @@ def doubt(candidates: Sequence[tuple[float, tuple[float, float] | None]], model:
 
     A measurement of poor quality gives none; one without a spread only where intervals do not overlap.
     """
-    poor = model.profile.trust.level == "poor"
+    poor = model.profile.trust.is_poor
     if not poor and not model.assumes_spread:
         return None
     first_s, first = candidates[0]

@@ -21,7 +21,6 @@ from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, Rank
 from rankwise.files import opened_to_append
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch import Mpi
-from rankwise.machine.compare import is_poor
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import governors
@@ -101,7 +100,7 @@ def session_of_profile(profile: Profile, name: str | None) -> Session:
             f"({', '.join(map(str, _SIZES))})"
         )
     key = _key(profile.machine, name, ", ".join(profile.links), f"{OF_PROFILE}, {profile.source.get('statistic', '')}")
-    return Session(profile.created, key, 0.0, (), value, "", poor=is_poor(profile))
+    return Session(profile.created, key, 0.0, (), value, "", poor=profile.trust.is_poor)
 
 
 def measure_session(

@@ -150,7 +150,7 @@ def compare(a: Profile, b: Profile, tolerance: float) -> Compared:
     for what in ("cpu_model", "mpi"):
         if a.machine.get(what) and b.machine.get(what) and a.machine[what] != b.machine[what]:
             notes.append(f"the profiles differ in {what}: see 'rankwise profile show'")
-    poor = [name for profile, name in ((a, "first"), (b, "second")) if is_poor(profile)]
+    poor = [name for profile, name in ((a, "first"), (b, "second")) if profile.trust.is_poor]
     if (a.links, a.shared) == (b.links, b.shared):
         return Compared([replace(comparison, verdict="same") for comparison in comparisons], "same", notes, poor)
     if poor:
@@ -166,11 +166,6 @@ def _outcome(verdicts: list[Verdict]) -> Outcome:
     if "faster" in verdicts:
         return "faster"
     return "unclear" if 2 * verdicts.count("unclear") > len(verdicts) else "same"
-
-
-def is_poor(profile: Profile) -> bool:
-    """Whether a profile's figures are not to be built on."""
-    return profile.trust.level == "poor"
 
 
 def _launches(profile: Profile) -> int:

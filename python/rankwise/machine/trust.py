@@ -57,6 +57,11 @@ class Trust(Record):
             known.append(f"half of the intervals within ± {100 * self.half_width:.1f} %")
         return ", ".join(known) or "undisturbed"
 
+    @property
+    def is_poor(self) -> bool:
+        """Whether nothing is to be built on the figures."""
+        return self.level == "poor"
+
     def line(self) -> str:
         """Return the quality in one line, the second of every screen that rests on a measurement."""
         if self.level == "unknown" and self.file and not self.reasons:

@@ -106,7 +106,7 @@ def _profile_of(campaign: Campaign, samples_path: Path, statistic: str) -> Profi
             campaign, samples_path, statistic, history=history_of(campaign, read_campaigns(samples_path))
         )
     except InputError as error:
-        if campaign.complete and judge([campaign]).level == "poor":
+        if campaign.complete and judge([campaign]).is_poor:
             raise UnusableFiguresError(
                 f"this machine is too busy to be measured: {error}; the samples are saved: measure again when it is less busy"
             ) from None

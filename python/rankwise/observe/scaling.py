@@ -18,7 +18,7 @@ from rankwise.observe.operations import NoTemplateError, operations_of
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.playing import Laws, laid, play
 from rankwise.observe.record import BLOCKING_RECEIVE, COLLECTIVE, COMPLETION, Record
-from rankwise.observe.steps import common_steps
+from rankwise.observe.steps import Steps, common_steps
 from rankwise.observe.template import Template, Topology, grown, learn
 from rankwise.statistics import median_interval_95
 
@@ -40,6 +40,7 @@ class Recorded:
     templates: tuple[Template, ...]
     noise: float
     record: Record
+    steps: Steps
     told: bool  # whether the program itself asked for the grid
 
     @classmethod
@@ -70,7 +71,7 @@ class Recorded:
             if not compute:
                 found = [replace(one, before_s=np.zeros_like(one.before_s)) for one in found]
             told = any(math.prod(dims) == record.ranks for dims, _ in carts)
-            return cls(record.ranks, tuple(found), noise, record, told)
+            return cls(record.ranks, tuple(found), noise, record, steps, told)
         raise refused or NoTemplateError("no step could be cut out of all ranks: observe more steps")
 
     @property
@@ -368,7 +369,7 @@ def _agreeing(found: list[Recorded]) -> Iterator[Recorded]:
             "ask for the same number of ranks"
         )
     for one, of in zip(found, texts, strict=True):
-        yield Recorded(one.ranks, tuple(of[text] for text in common), one.noise, one.record, one.told)
+        yield replace(one, templates=tuple(of[text] for text in common))
 
 
 def _text(template: Template, ranks: int) -> tuple[Any, ...]:

@@ -362,6 +362,10 @@ class Steps(Record):
     time_hi_s = computed("the longest step", float, lambda of: float(of.durations_s.max()))
     steps = computed("how many steps were seen", int, lambda of: len(of.durations_s))
 
+    def in_run(self, run_s: float) -> int | None:
+        """Return how many of them a run that took so long had; None where that is not known."""
+        return round(run_s * self.kinds[0].share / self.time_s) if self.time_s > 0 and run_s > 0 else None
+
     def window(self, events: Mapping[int, Array], rank: int) -> Array:
         """Return a rank's events of the steps that are looked at."""
         return np.asarray(events[rank][self.positions(sorted(events).index(rank))])

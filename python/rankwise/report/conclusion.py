@@ -270,7 +270,7 @@ def _figures(links: Mapping[str, LinkFigures], case: _Case | None) -> tuple[Figu
 
 
 def _cure(validation: Validation | None, profile: Profile | None) -> str:
-    return _CURE if profile is not None and profile.trust.level == "poor" or validation is None else VALIDATION_COMMAND
+    return _CURE if profile is not None and profile.trust.is_poor or validation is None else VALIDATION_COMMAND
 
 
 def _next(

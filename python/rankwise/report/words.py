@@ -92,7 +92,7 @@ def machine_badge(profile: Profile) -> Badge:
     if profile.warnings:
         more = f", and {len(profile.warnings) - 1} more below" if len(profile.warnings) > 1 else ""
         return Badge("warn", "Machine: with warnings", f"{profile.warnings[0]}{more}")
-    if profile.trust.level == "poor":
+    if profile.trust.is_poor:
         return Badge("unknown", "Machine: no verdict", "the measurement was too disturbed")
     told = "no faults seen; nodes were not compared" if OTHER_NODE in profile.links else "no faults seen on this node"
     return Badge("good", "Machine: sound", told)
@@ -104,7 +104,7 @@ def is_poor(profile: Profile | None, validation: Validation | None) -> str | Non
         return f"{wrong} of {len(validation.comparisons)} exchanges delivered wrong bytes"
     if validation is not None and any(row.measured.oversubscribed for row in validation.comparisons):
         return "more ranks ran than there are cores, so ranks waited for a core"
-    if profile is not None and profile.trust.level == "poor":
+    if profile is not None and profile.trust.is_poor:
         grave = [reason for reason in profile.trust.reasons if reason.severity > 0]
         return grave[0].words if grave else "the machine was disturbed"
     return None
