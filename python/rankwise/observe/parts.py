@@ -561,7 +561,7 @@ def _others(parts: Sequence[Part]) -> list[dict[str, int]]:
     ]
 
 
-def _matrix(parts: Sequence[Part], ranks: int) -> dict[str, Array]:
+def _matrix(parts: Sequence[Part], ranks: int) -> dict[str, Any]:
     """Return the messages as CSR; what a rank pulled goes to the row of the rank that had it."""
     edges = np.concatenate([part.edges[1:] for part in parts])
     source = np.repeat([part.rank for part in parts], [len(part.edges) - 1 for part in parts]).astype(np.int64)

@@ -133,10 +133,10 @@ def observed_step(record: Record) -> PhasedStep:
     """Return the representative step of a record. Raises InputError where it has no events of all ranks, or no common step."""
     events = first_events(record)
     if len(events) < record.ranks:
-        raise InputError(f"the record has the calls of {len(events)} of {record.ranks} ranks: observe the program again")
+        raise InputError(f"{record.name} has the calls of {len(events)} of {record.ranks} ranks: observe the program again")
     steps = common_steps(events)
     if steps is None:
-        raise InputError("no step repeats on all ranks: observe more steps, or a shorter program")
+        raise InputError(f"{record.name} has no step that repeats on all ranks: observe more steps, or a shorter program")
     return phased(events, steps, record)
 
 

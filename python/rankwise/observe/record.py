@@ -62,8 +62,8 @@ class Record:
     ``sites`` holds for each event of a rank its place in ``header["sites"]`` (call_sites.py), 65535 where it has none.
     ``events`` holds by rank what it called within the windows of ``header["windows"]`` (``rank``, ``first_call``: how many
     calls the rank had made before, ``first_event`` and ``events``: the part of the array). ``call_counts`` and ``call_ns``
-    (ranks x
-    ``header["calls"]``) hold how often each call was made and, where it is timed, how long all of them took.
+    (ranks x ``header["calls"]``) hold how often each call was made and, where it is timed, how long all of them took.
+    ``name`` stands for the record in messages: its path, where it was read from a file.
     """
 
     header: dict[str, Any]
@@ -82,6 +82,7 @@ class Record:
     sites: dict[int, Array] = field(default_factory=dict)
     call_counts: Array = _none("<u8", 0, 0)
     call_ns: Array = _none("<i8", 0, 0)
+    name: str = "the record"
 
 
 _OF_RANKS = ("node_of_rank", "socket_of_rank", "core_of_rank")
@@ -218,7 +219,7 @@ def read_record(path: Path) -> Record:
             arrays[name] = arrays[name].reshape(shape if arrays[name].size else (0, shape[1]))
     except ValueError:
         raise _damaged(where, f"{name} has a wrong length") from None
-    record = Record(header, ranks, tuple(map(str, hosts)), events=events, sites=sites, **arrays)
+    record = Record(header, ranks, tuple(map(str, hosts)), events=events, sites=sites, name=where, **arrays)
     _check(record, where)
     if left and isinstance(header.setdefault("notes", []), list):
         header["notes"].append(f"next to it lies {left}, later: 'rankwise observe recover {where}'")
