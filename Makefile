@@ -121,8 +121,8 @@ test-alone: $(VENV)/.installed-test
 test-again: $(VENV)/.installed-test
 	RANKWISE_FAILED=build $(BIN)/python -m pytest --junitxml=build/pytest-again.xml
 
-# All that CI draws a few of: random cases in their full number and more, all combinations, every fault. Seeds of what is drawn
-# anew each time stand in the junit files and in what a failing test prints.
+# All that CI draws a few of: random cases in their full number and more, all combinations, every fault. They are drawn anew each
+# time, those of CI for each version of the sources; seeds stand in the junit files and in what a failing test prints.
 nightly: export RANKWISE_TEST_TIMES = $(TIMES)
 nightly: export RANKWISE_FAULTS = all
 nightly: test sanitize

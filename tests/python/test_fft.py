@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-TIMES = int(os.environ.get("RANKWISE_TEST_TIMES", "1"))
+from breadth import ROOT, TIMES
 
 CHECKS = """
 import numpy as np

@@ -1,12 +1,11 @@
 """Every reader with a few mutated files each time; ``make fuzz`` floods them (tests/fuzz/readers.py)."""
 
-import os
-import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from breadth import TIMES, fresh_seed
 from readers import Reader, flood, readers
 
 KNOWN = readers()
@@ -16,12 +15,12 @@ KNOWN = readers()
 def test_what_is_no_file_of_its_kind_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
-    """Others at each run, whose seed stands in the junit file; RANKWISE_TEST_TIMES=N: N times as many."""
+    """Others for each version of the sources; RANKWISE_TEST_TIMES=N: N times as many, by the seed in the junit file."""
     monkeypatch.chdir(tmp_path)
     reader: Reader = KNOWN[name]
-    seed = random.randrange(1 << 30)
+    seed = fresh_seed()
     record_property("seed", seed)
-    assert not flood(name, reader, 100 * int(os.environ.get("RANKWISE_TEST_TIMES", "1")), seed, tmp_path)
+    assert not flood(name, reader, 100 * TIMES, seed, tmp_path)
 
 
 def test_all_readers_are_flooded() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from breadth import TIMES, fresh_seed
 
 WHOLE = json.loads((Path(__file__).parents[2] / "data" / "profile-schema-1.json").read_text())
 VALUES = (1e300, -1e300, 10**400, 10**30, -1, 0, 1e-320, True, None, "x", [], {})
@@ -26,12 +27,11 @@ def _leaves(value: Any, at: Where = ()) -> Iterator[Where]:
 def test_no_figure_of_a_profile_ends_in_an_internal_error(
     rankwise: Callable[..., Any], tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    """A hundred drawn again at each run, by the seed in the junit file; RANKWISE_TEST_TIMES=N: N hundred."""
-    seed = random.randrange(1 << 30)
+    """A hundred for each version of the sources; RANKWISE_TEST_TIMES=N: N hundred, by the seed in the junit file."""
+    seed = fresh_seed()
     record_property("seed", seed)
     cases = [(where, value) for where in _leaves(WHOLE) for value in VALUES]
-    times = int(os.environ.get("RANKWISE_TEST_TIMES", "1"))
-    for where, value in random.Random(seed).sample(cases, min(100 * times, len(cases))):
+    for where, value in random.Random(seed).sample(cases, min(100 * TIMES, len(cases))):
         changed = copy.deepcopy(WHOLE)
         inside = changed
         for key in where[:-1]:
