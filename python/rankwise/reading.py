@@ -14,7 +14,8 @@ Read = TypeVar("Read")
 # What readers throw at what does not fit, and what of it is in the interpreter's words.
 DOES_NOT_FIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, AssertionError)
 _FOREIGN = re.compile(
-    r"literal|could not convert|to unpack|dictionary update sequence|not in list|inhomogeneous|cannot reshape|math domain"
+    r"Exceeds the limit|literal|could not convert|to unpack|dictionary update sequence|not in list|inhomogeneous|"
+    r"cannot reshape|math domain"
 )
 
 

@@ -43,7 +43,7 @@ def _variables(value: Any, what: str) -> dict[str, str]:
 def _files(value: Any, what: str) -> dict[str, str]:
     """Return names of files in the folder itself with their sums. Raises ValueError."""
     for name, digest in value.items():
-        if Path(name).name != name or "\0" in name or not isinstance(digest, str):
+        if Path(name).name != name or "\0" in name or len(os.fsencode(name)) > 255 or not isinstance(digest, str):
             raise ValueError(f"{what} {name!r:.40} is no file of the folder with its sum")
     return dict(value)
 

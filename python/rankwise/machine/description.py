@@ -436,8 +436,8 @@ def _number(record: Mapping[str, Any], key: str, where: str, at: str) -> float:
     if key not in record:
         raise InputError(f"machine file {where}: {at}.{key} is missing: add it, or leave the figure out")
     value = record[key]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise InputError(f"machine file {where}: {at}.{key} {value!r} is not a number above 0: fix it")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e100:
+        raise InputError(f"machine file {where}: {at}.{key} {value!r:.40} is not a number above 0, below 1e100: fix it")
     return float(value)
 
 

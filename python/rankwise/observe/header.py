@@ -40,7 +40,7 @@ class _Collective(Record):
 class _Cart(Record):
     dims: Sequence[int] = key("shape", least=1, most=_LARGEST)
     periodic: Sequence[bool] = key("whether axes wrap around")
-    reorder: bool = key("whether ranks may be reordered", default=False)
+    reorder: bool = key("whether ranks may be reordered")
 
 
 @record
@@ -54,7 +54,7 @@ class _Window(Record):
 @record
 class _Module(Record):
     path: str = key("file of the code")
-    build_id: str | None = key("what it was built as", default=None)
+    build_id: str | None = key("what it was built as")
     function: str = key("that of Python whose file it is", default="")
 
 

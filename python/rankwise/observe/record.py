@@ -41,6 +41,7 @@ EVENT = np.dtype(
     ]
 )
 SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COMPLETION, COLLECTIVE, TIME_ONLY = range(7)  # the kinds of events
+MOST_BYTES = 1 << 56  # of a message, or of all between two ranks
 _MEND = "observe the program again"
 Array: TypeAlias = NDArray[Any]
 
@@ -280,6 +281,8 @@ def _check(record: Record, where: str) -> None:
         )
         if rank >= ranks or wrong.any():
             raise _damaged(where, f"the events of rank {rank} name no rank, call or kind")
+        if len(events) and not 0 <= events["bytes"].min() <= events["bytes"].max() < MOST_BYTES:
+            raise _damaged(where, f"the events of rank {rank} have sizes that cannot be")
     if any(len(sites) != len(record.events.get(rank, ())) for rank, sites in record.sites.items()):
         raise _damaged(where, "sites are not one for each event")
     try:

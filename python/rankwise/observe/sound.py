@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.observe.record import KINDS, Array
+from rankwise.observe.record import KINDS, MOST_BYTES, Array
 
 _MOST_RANKS = 1 << 20
-_MOST_TICKS, _MOST_BYTES, _MOST_CALLS = 1 << 62, 1 << 56, 1 << 48
+_MOST_TICKS, _MOST_CALLS = 1 << 62, 1 << 48
 _KIND_BITS = 3
 
 
@@ -30,10 +30,10 @@ def _conditions(part: Any, ranks: int) -> Iterator[Array | bool]:
     yield page["window"]["first_call"] < _MOST_CALLS
     used = sites["calls"] > 0
     yield sites["call"] < np.where(used, names, len(part.page["call"]))
-    for name, most in (("calls", _MOST_CALLS), ("timed", _MOST_CALLS), ("offset", _MOST_CALLS), ("ticks", _MOST_BYTES)):
+    for name, most in (("calls", _MOST_CALLS), ("timed", _MOST_CALLS), ("offset", _MOST_CALLS), ("ticks", MOST_BYTES)):
         yield sites[name] < most
     yield part.modules["build_id_bytes"] <= part.modules["build_id"].itemsize
-    for name, most in (("messages", _MOST_CALLS), ("bytes", _MOST_BYTES), ("pulled", _MOST_BYTES)):
+    for name, most in (("messages", _MOST_CALLS), ("bytes", MOST_BYTES), ("pulled", MOST_BYTES)):
         yield part.edges[name] < most
     yield np.isin(part.collectives["call"], sites["call"][used])
     yield part.collectives["calls"] < _MOST_CALLS
@@ -43,6 +43,7 @@ def _conditions(part: Any, ranks: int) -> Iterator[Array | bool]:
         yield 0 <= cart["dimensions"] <= len(cart["size"])
         yield cart["size"][: cart["dimensions"]] > 0
     for _, events in part.windows:
+        yield (events["bytes"] >= 0) & (events["bytes"] < MOST_BYTES)
         yield (events["peer"] >= -1) & (events["peer"] < ranks)
         yield (events["site_and_kind"] & (1 << _KIND_BITS) - 1) < len(KINDS)
         yield events["site_and_kind"] >> _KIND_BITS < len(sites)

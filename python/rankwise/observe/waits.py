@@ -122,7 +122,8 @@ def analyse(
             late, came = int(found.late[at]), int(found.came[at])
             waits.append(_Wait(rank, int(call.start[at]), late, other, came, int(found.kind[at]), label, {}))
     heard = _Heard(sends, receives, calls, found_waits.meetings)
-    causes = _blame(waits, calls, heard, {rank: _Computing(of_rank, labels[rank]) for rank, of_rank in events.items()})
+    waited = {rank: np.maximum(latest[rank].late, 0) for rank in calls}
+    causes = _blame(waits, calls, waited, heard, {rank: _Computing(of_rank, labels[rank]) for rank, of_rank in events.items()})
     blamed = np.zeros(ranks)
     for (_, _, rank, _), seconds in causes.items():
         blamed[rank] += seconds
@@ -337,13 +338,12 @@ class _Computing:
 
 
 def _blame(
-    waits: Sequence[_Wait], calls: Mapping[int, _Calls], heard: _Heard, computing: Mapping[int, _Computing]
-) -> dict[Cause, float]:
-    """Return the waiting by what caused it, in seconds."""
-    waited = {rank: np.zeros(call.count) for rank, call in calls.items()}
+    waits: Sequence[_Wait], calls: Mapping[int, _Calls], waited: Mapping[int, Array], heard: _Heard,
+    computing: Mapping[int, _Computing],
+) -> dict[Cause, float]:  # fmt: skip
+    """Return the waiting by what caused it, in seconds; ``waited``: of each rank's calls, in nanoseconds."""
     by_rank: dict[int, list[_Wait]] = {rank: [] for rank in calls}
     for wait in sorted(waits, key=lambda wait: wait.start):
-        waited[wait.rank][np.searchsorted(calls[wait.rank].start, wait.start)] = wait.late
         by_rank[wait.rank].append(wait)
     starts = {rank: [wait.start for wait in of_rank] for rank, of_rank in by_rank.items()}
     found: dict[Cause, float] = {}

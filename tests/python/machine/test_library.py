@@ -266,6 +266,7 @@ def test_a_measured_profile_is_a_machine(tmp_path: Path) -> None:
         ('date = "2026"\n\n[figures]', "\n[figures]", "topology.date is missing"),
         ("nodes = { value = 64,", "nodes = { value = 64.5,", "not a whole number"),
         ("nodes = { value = 64,", "nodes = { value = 0,", "not a number above 0"),
+        ("nodes = { value = 64,", f"nodes = {{ value = {10**400},", "not a number above 0"),
         ("nodes = { value = 64,", "nodes = { value = nan,", "not a number above 0"),
         ("nodes = { value = 64,", 'nodes = { value = "64",', "not a number above 0"),
         ("nodes = { value = 64,", "nodes = { value = true,", "not a number above 0"),

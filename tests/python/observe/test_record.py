@@ -149,8 +149,9 @@ SITE = {
         ("communicators", [{"size": 2, "ranks": [1, 1]}], "or one twice"),
         ("shapes", [{"element_bytes": 8, "commutative": True, "in_place": False, "counts": [-1]}], r"shapes\[0\].counts"),
         ("collectives", [{"call": "MPI_Bcast"}], "its header lacks 'comm'"),
-        ("carts", [{"dims": [2, 0], "periodic": [True, True]}], r"carts\[0\].dims"),
-        ("carts", [{"dims": [2, 2], "periodic": [True]}], "dims and periodic"),
+        ("carts", [{"dims": [2, 0], "reorder": False, "periodic": [True, True]}], r"carts\[0\].dims"),
+        ("carts", [{"dims": [2, 2], "reorder": False, "periodic": [True]}], "dims and periodic"),
+        ("carts", [{"dims": [2, 2], "periodic": [True, True]}], "its header lacks 'reorder'"),
         ("windows", [{"rank": 0, "first_call": 0, "first_event": 3, "events": 9}], "a window of rank 0 ends behind its events"),
         ("seconds", 1e300, "seconds"),
         ("seconds_of_rank", [1.0], "seconds_of_rank has 1 entries, not 4"),
@@ -162,3 +163,11 @@ def test_a_header_that_cannot_be_is_told(tmp_path: Path, key: str, value: object
     record = a_record(4, 1)
     with pytest.raises(InputError, match=words):
         write_record(tmp_path / "app.comm", replace(record, header={**record.header, key: value}))
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 56])
+def test_sizes_that_cannot_be_are_refused(tmp_path: Path, size: int) -> None:
+    record = a_record(4, 1)
+    record.events[2]["bytes"][3] = size
+    with pytest.raises(InputError, match="events of rank 2 have sizes that cannot be"):
+        write_record(tmp_path / "app.comm", record)

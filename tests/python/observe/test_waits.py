@@ -82,11 +82,13 @@ def test_receives_from_anybody_and_sendrecv_take_part_in_the_pairing() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(ranks=st.integers(2, 6), seed=st.integers(0, 1000), large=st.booleans())
-def test_parts_add_up_whatever_the_times(ranks: int, seed: int, large: bool) -> None:
+@given(ranks=st.integers(2, 6), seed=st.integers(0, 1000), large=st.booleans(), mixed=st.booleans())
+def test_parts_add_up_whatever_the_times_and_their_order(ranks: int, seed: int, large: bool, mixed: bool) -> None:
     random = np.random.default_rng(seed)
     times = random.exponential(2e5, (ranks, 12)).astype(int)
     events = simulate(ring(ranks, 12, lambda rank, step: times[rank, step], 5000, 4), 1000 if large else 1 << 60)
+    for of_rank in events.values() if mixed else ():  # as those of threads may be
+        random.shuffle(of_rank[["start_ns", "end_ns"]])
     assert_adds_up(analyse(events, ranks))
 
 
