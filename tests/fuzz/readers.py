@@ -46,7 +46,7 @@ class Reader:
 
 
 # Words of the interpreter that no complaint may hold: it names the place and the figure.
-PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|out of "
+PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|argument must be|invalid literal|(?<! is )out of "
                          r"range|subscriptable|"
                           r"not iterable|Exceeds the "
                           r"limit|dtype|reshape|unpack|operand|broadcast|NoneType|recursion|\bstr\b|ufunc|"
