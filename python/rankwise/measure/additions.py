@@ -21,8 +21,9 @@ def added(present: Profile, new: Profile, what: str) -> Profile:
     """Return the profile of one machine after a further measurement.
 
     A ping-pong campaign (``what``) renews the ping-pong and its profile's source; any other one keeps the better ping-pong of
-    the two, link by link, and adds what else it measured. What only one of the two has is kept. A profile of another
-    machine, or one that was not measured, is replaced by what a ping-pong measurement found.
+    the two, link by link, and adds what else it measured: the better one has all models of the other and more sizes. What only
+    one of the two has is kept. A profile of another machine, or one that was not measured, is replaced by what a ping-pong
+    measurement found.
     """
     if what == "pingpong" and not _same_machine(present, new):
         return new
@@ -58,7 +59,8 @@ def _same_machine(a: Profile, b: Profile) -> bool:
 
 
 def _link(present: Link, new: Link, renewed: bool) -> Link:
-    is_new = renewed or _worth(new.send) > _worth(present.send)
+    keeps_models = present.send.models.keys() <= new.send.models.keys()
+    is_new = renewed or (keeps_models and _worth(new.send) > _worth(present.send))
     base, other = (new, present) if is_new else (present, new)
     # The ways of a ping-pong belong together; of any other the newest stays that has as many sizes.
     added = {

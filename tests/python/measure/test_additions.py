@@ -38,6 +38,17 @@ def test_a_ping_pong_of_many_samples_is_not_replaced_by_one_of_few(what: str) ->
     assert better.links["same-socket"].variants.keys() == {"ssend", "bandwidth-window-64"}
 
 
+def test_a_ping_pong_of_more_sizes_replaces_none_whose_models_it_lacks() -> None:
+    present, new = _profile(30), _profile(30)
+    longer = _curve(90, sizes=(0, 8, 64, 512))
+    new = replace(new, links={"same-socket": Link(longer)})
+    assert added(present, new, "bandwidth").links["same-socket"].send == longer
+    send = present.links["same-socket"].send
+    send = replace(send, models={**send.models, "loggp": replace(send.models[send.model], name="loggp")})
+    present = replace(present, links={"same-socket": Link(send)})
+    assert added(present, new, "bandwidth").links["same-socket"].send == send
+
+
 def test_a_new_ping_pong_renews_itself_and_keeps_all_else() -> None:
     present = _profile(500, variants={"one-to-all": _curve(5), "ssend": _curve(9)})
     present = replace(present, links={**present.links, "other-node": Link(_curve(7))}, warnings=("old",))
