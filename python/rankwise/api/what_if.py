@@ -88,6 +88,10 @@ class Projection(Result):
         yield from labelled("note", [*self.assumptions, *row.notes])
         yield Next(list(self._next()))
 
+    @property
+    def table(self) -> Table[WhatIfRow]:
+        return Table(_COLUMNS, self.rows, name="rows")
+
     def plot(self) -> Plot:
         """Draw the time over ranks, or where their number is the recorded one, over the latency between nodes."""
         from rankwise.report.what_if_page import curve_picture
@@ -142,7 +146,7 @@ class Projection(Result):
         asked = f"rankwise project observed {self.question.words()}"
         notes = [*self.assumptions, *row.notes, *(f"not answered: {words}" for words in self.refused)]
         words = Words(self.conclusion, told, origin, list(self._next()), notes, f"{asked} --json")
-        return render(words, curve, row, Table(_COLUMNS, self.rows, name="rows"), sliders, line)
+        return render(words, curve, row, self.table, sliders, line)
 
     def _sliding(self) -> list[PlacedStep]:
         """Return the step with up to four numbers of ranks on a node, what was asked for among them."""
@@ -206,6 +210,10 @@ def what_if(question: WhatIf) -> Projection:
     from rankwise.observe.record import read_record
     from rankwise.observe.summary import crowded_host
 
+    if question.grid is not None:
+        raise InputError(f"--grid {question.grid} is of another number of ranks: say of which with --ranks")
+    if len(question.records) > 1:
+        raise InputError(f"{len(question.records)} records say what other numbers of ranks take: say of which with --ranks")
     path = question.records[0]
     found = read_record(path)
     step, seen, steps = _step_of(found, path)
@@ -233,6 +241,7 @@ def what_if(question: WhatIf) -> Projection:
 
     before = placed(_as_recorded(found, profile))
     after = before if question.ranks_per_node is None else placed(blocked(found.ranks, question.ranks_per_node, profile, on))
+    require_nodes(question, found.ranks, after.placement.nodes)
     moved = latency != 1.0 or bandwidth != 1.0
     if moved and after.placement.nodes < 2:
         raise InputError(
@@ -329,6 +338,18 @@ def machine_of(question: WhatIf) -> tuple[Priced, str, Profile | None]:
     file = question.profile or Path("machine.json")
     profile = open_profile(file)
     return Model(profile), str(file), profile
+
+
+def require_nodes(question: WhatIf, ranks: int, nodes: int) -> None:
+    """Raise InputError where a described machine has fewer nodes than so many ranks need."""
+    from rankwise.machine.library import load_machine
+
+    most = None if question.machine is None else load_machine(question.machine).get("nodes")
+    if most is not None and nodes > most:
+        raise InputError(
+            f"{ranks} ranks need {format_count(nodes, 'node')}, and {question.machine} has {most:,.0f}: ask for fewer, or put "
+            "more on a node with --ranks-per-node"
+        )
 
 
 def with_machine(on: Priced, machine: _core.Machine) -> Priced:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankwise.api.projecting import WhatIf
 from rankwise.api.results import TRUST, Plot, Result, sentence
-from rankwise.api.what_if import assumed, blocked, factors_of, machine_of, with_machine
+from rankwise.api.what_if import assumed, blocked, factors_of, machine_of, require_nodes, with_machine
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.engines.scaled import Check, Curve, checks, priced
 from rankwise.engines.what_if import BOUNDS, WhatIfRow, scaled
@@ -90,6 +91,10 @@ class OtherRanks(Result):
         row = self.best
         yield f"rankwise slurm script --nodes {row.nodes} --tasks-per-node {row.ranks_per_node}", "a job of that size"
 
+    @property
+    def table(self) -> Table[WhatIfRow]:
+        return Table(_COLUMNS, self.rows, name="rows")
+
     def plot(self) -> Plot:
         """Draw the time over the number of ranks, with its band."""
         from rankwise.report.what_if_page import Point, curve_picture
@@ -110,7 +115,7 @@ class OtherRanks(Result):
         origin = f"recorded on {' and '.join(map(str, self.recorded))} ranks · {self.machine}"
         asked = f"rankwise project observed {self.question.words()}"
         words = Words(self.conclusion, told, origin, list(self._next()), notes, f"{asked} --json")
-        return render(words, self.plot().chart, self.best, Table(_COLUMNS, self.rows, name="rows"))
+        return render(words, self.plot().chart, self.best, self.table)
 
 
 _COLUMNS: Sequence[Column[WhatIfRow]] = (
@@ -178,10 +183,17 @@ def other_ranks(question: WhatIf) -> OtherRanks:
     def where(ranks: int) -> _core.Placement:
         return blocked(ranks, max(1, each), profile, there)
 
+    counts = counts_of(question.ranks or "")
+    if grid is not None and math.prod(grid) not in counts:
+        raise InputError(
+            f"--grid {question.grid} is of {math.prod(grid)} ranks, which --ranks {question.ranks} does not ask for: give "
+            f"the grid that the program has on {counts[-1]}"
+        )
     count = base.steps.in_run(float(base.record.header.get("seconds", 0.0))) if question.compute else None
     tried = checks(scaling, where, there)
     rows, refused = [], []
-    for ranks in counts_of(question.ranks or ""):
+    require_nodes(question, counts[-1], -(-counts[-1] // max(1, each)))
+    for ranks in counts:
         try:
             rows.append(priced(scaling, ranks, where, there, tried, count))
         except NoTemplateError as error:

@@ -35,7 +35,7 @@ _NAMED = {
         array=RANGE confirm-after=TIME dependency=JOBS effort=TIME grace interval jobs launches* pairs* paired precision=SHARE
         repetitions requeue resume* rounds seconds*=S spread=TIME steps threads time*=TIME""",
     "Output": """
-        all directory=FOLDER folder*=FOLDER force format*=NAME front history html* job-name=NAME json mail-type=WHEN
+        all csv directory=FOLDER folder*=FOLDER force format*=NAME front history html* job-name=NAME json mail-type=WHEN
         mail-user=ADDRESS output* page* plot prometheus samples simulations=FOLDER strict timeline verbose wide with-mapping""",
 }  # fmt: skip
 _OF_TYPES = {"path": "FILE", "float": "X", "str": "TEXT"}  # else a number

@@ -10,7 +10,8 @@ import typer
 from rankwise.api import projecting
 from rankwise.api.projecting import Described, FftProjection, Projected, StencilCode, WhatIf
 from rankwise.api.results import Result
-from rankwise.cli.base import Json, drawable, flattened, group, print_json, show, tell, verb
+from rankwise.blocks import csv_text
+from rankwise.cli.base import Json, drawable, flattened, group, print_json, show, tell, verb, writable
 from rankwise.errors import InputError
 from rankwise.files import write_whole
 from rankwise.workloads.exchange import ExchangeOptions
@@ -123,6 +124,7 @@ def project_observed(
         Path | None,
         typer.Option(help="Draw the curve as FILE.svg, or write a page with sliders, FILE.html.", callback=drawable),
     ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the rows as FILE.csv, in SI units.", callback=writable)] = None,
     as_json: Json = False,
 ) -> None:
     """Project a recorded program: the time of its step on another network, machine or number of ranks, and what limits it.
@@ -137,8 +139,10 @@ def project_observed(
         write_whole(plot, found.page())
     elif plot is not None:
         found.plot().save(plot)
-    if plot is not None:
-        tell(f"written: {plot}")
+    if csv is not None:
+        write_whole(csv, csv_text(found.table))
+    for written in filter(None, (plot, csv)):
+        tell(f"written: {written}")
     show(found, as_json)
 
 

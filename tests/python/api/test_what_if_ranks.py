@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,25 @@ def test_two_recordings_answer_how_many_nodes(records: list[Path], tmp_path: Pat
     schemas.check("project-observed-ranks", found.to_dict())
     assert "95 % interval" in found.page()
     assert found.plot().save(tmp_path / "curve.svg").is_file()
+
+
+def test_grids_and_nodes_that_cannot_be_are_refused(records: list[Path]) -> None:
+    with pytest.raises(InputError, match="--grid 5x5 is of 25 ranks, which --ranks 16,24 does not ask for: give the grid"):
+        other_ranks(asked(records, ranks="16,24", grid="5x5"))
+    with pytest.raises(InputError, match="80000 ranks need 10000 nodes, and frontier has 9,856: ask for fewer"):
+        other_ranks(asked(records, ranks="64,80000"))
+    assert other_ranks(asked(records, ranks="78848")).rows[0].nodes == 9856
+
+
+def test_rows_are_written_as_csv(records: list[Path], tmp_path: Path, rankwise: Callable[..., Any]) -> None:
+    words = ("--machine", "frontier", "--ranks-per-node", "8", "--csv", str(tmp_path / "rows.csv"))
+    done = rankwise("project", "observed", *map(str, records), "--ranks", "16,24", *words, "--json")
+    assert done.code == 0 and "written: " in done.err
+    rows = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
+    assert [row["ranks"] for row in rows] == ["16", "24"]
+    assert [float(row["time_s"]) for row in rows] == [row["time_s"] for row in done.json["rows"]]
+    assert rankwise("project", "observed", str(records[0]), *words[:4], "--grid", "4x3").code == 2
+    assert rankwise("project", "observed", *map(str, records), *words[:4]).code == 2
 
 
 def test_what_cannot_be_said_of_some_numbers_is_left_out(tmp_path: Path) -> None:
