@@ -1,5 +1,8 @@
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -93,6 +97,43 @@ std::string network_faults_json() {
   return line.text();
 }
 
+// The address at one end of a TCP connection; empty for any other file.
+std::string address_of(int (*end_of)(int, sockaddr*, socklen_t*), int file) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (end_of(file, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
+  const auto* old = reinterpret_cast<const sockaddr_in*>(&address);
+  const auto* now = reinterpret_cast<const sockaddr_in6*>(&address);
+  if (address.ss_family == AF_INET) return {reinterpret_cast<const char*>(&old->sin_addr), sizeof old->sin_addr};
+  return address.ss_family == AF_INET6 ? std::string(reinterpret_cast<const char*>(&now->sin6_addr), sizeof now->sin6_addr)
+                                       : "";
+}
+
+// By congestion control of this rank's TCP connections to other hosts: the largest segment that they send, in bytes. The sockets
+// themselves say it: routes and containers have settings of their own.
+std::string tcp_json() {
+  std::map<std::string, long long> found;
+  std::error_code none;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+    const int file = std::atoi(entry.path().filename().c_str());
+    const std::string peer = address_of(getpeername, file);
+    std::array<char, 32> control{};
+    socklen_t size = control.size() - 1;
+    int segment = 0;
+    socklen_t segment_size = sizeof segment;
+    if (peer.empty() || peer == address_of(getsockname, file) ||
+        getsockopt(file, IPPROTO_TCP, TCP_CONGESTION, control.data(), &size) != 0 ||
+        getsockopt(file, IPPROTO_TCP, TCP_MAXSEG, &segment, &segment_size) != 0) {
+      continue;
+    }
+    long long& largest = found[control.data()];
+    largest = std::max<long long>(largest, segment);
+  }
+  JsonLine line("tcp");
+  for (const auto& [name, segment] : found) line.add(name, segment);
+  return line.text();
+}
+
 // Of the system that was started; its containers and namespaces have the same.
 long long machine_id() {
   std::string text;
@@ -152,7 +193,8 @@ std::string placements_json(MPI_Comm comm) {
       .add("numa_node", static_cast<long long>(node))
       .add("memory_group", memory_group(comm))
       .add_json("network_bytes", network_bytes_json())
-      .add_json("network_faults", network_faults_json());
+      .add_json("network_faults", network_faults_json())
+      .add_json("tcp", tcp_json());
   const std::string own = line.text();
   const int length = static_cast<int>(own.size());
   std::vector<int> lengths(static_cast<std::size_t>(size));

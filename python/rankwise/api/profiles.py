@@ -13,6 +13,7 @@ from rankwise.blocks import NO, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.profile import LINK_CLASSES, Packing, Profile, figures_of, open_profile
+from rankwise.machine.record import tcp_words
 from rankwise.machine.trust import Trust
 from rankwise.questions import Options, option
 from rankwise.records import key, record
@@ -117,6 +118,8 @@ class Machine(Result):
         yield Sentence(self.conclusion)
         origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
         yield Sentence(f"{profile.machine.get('cpu_model', 'no description of the machine')} ({origin})")
+        if tcp := profile.machine.get("tcp"):
+            yield Sentence(f"between nodes: TCP, {tcp_words(tcp)}")
         yield links_table(profile)
         yield from model_blocks(profile) if models else ()
         yield from link_blocks(profile)

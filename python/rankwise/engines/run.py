@@ -21,9 +21,11 @@ from rankwise.launch.probe import require_placement
 from rankwise.machine.discover import discover
 from rankwise.machine.hosts import distinct, shortened
 from rankwise.machine.profile import Profile
+from rankwise.machine.record import short_version, tcp_words
 from rankwise.machine.topology import Topology
 from rankwise.measure.cells import SMALLEST_TIME_S
 from rankwise.measure.samples import SamplesFile
+from rankwise.measure.witness import tcp_of
 from rankwise.progress import SILENT, Meter
 from rankwise.workloads.base import Case, Row, Span, joined
 
@@ -41,6 +43,7 @@ class Here:
     ranks_per_node: int | None = None
     topology: Topology = field(default_factory=discover)
     _found: dict[int, list[int]] = field(default_factory=dict)
+    _tcp: dict[str, int] = field(default_factory=dict)  # what connections between nodes were seen to use
 
     def __post_init__(self) -> None:
         option = f"--placement {self.placed}" if self.placed != "blocked" else "--ranks-per-node"
@@ -134,11 +137,24 @@ class Here:
         for record in stream_kernel(
             self.mpi, [*arguments, *bound], ranks, start.crowded, f"running on {ranks} ranks", start.hosts
         ):
+            self._tcp |= tcp_of(record.get("placements", ()))
             if record["record"] in ("start", "end") and start.is_told:
                 require_placement(record["placements"], "of this placement", start.cpus, start.hosts)
             yield record
             if record["record"] == "unavailable":
                 raise UnusableEnvironmentError(str(record["what"]))
+
+    def changes_since(self, profile: Profile) -> list[str]:
+        """Say what of the MPI and, after runs over it, of TCP differs from when a profile was measured."""
+        then, library = profile.machine, short_version(self.mpi.library_version)
+        changes = []
+        measured = then["mpi"].get("library_version") if isinstance(then.get("mpi"), dict) else None
+        if measured and measured != library:
+            changes.append(f"this is {library}, and the profile was measured with {measured}: measure with the same MPI")
+        if self._tcp and then.get("tcp") and self._tcp != then["tcp"]:
+            here, there = tcp_words(self._tcp), tcp_words(then["tcp"])
+            changes.append(f"TCP uses {here}, and used {there} when the profile was measured: measure again")
+        return changes
 
     def sampled(self, start: Start, arguments: Sequence[str], samples: SamplesFile, **tags: object) -> Iterator[dict[str, Any]]:
         """Do so, and keep each record with its tags in a file, which a complaint then names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rankwise import _core
@@ -137,6 +138,7 @@ def compare_engines(
     reference = list(rows)[-1]
     again: Sequence[Row | None] = [None] * len(cases)
     if real is not None:
+        rows["run"] = [replace(row, notes=(*row.notes, *real.changes_since(profile))) for row in rows["run"]]
         again = run_rows(cases, real, samples, seconds)
     return Validation(
         str(profile_path),
@@ -175,9 +177,9 @@ def _paired(
         session, paired, timed = PairedRunner(here, samples, seconds, launches, progress).rows(
             profile, cases, here.placement(profile)
         )
-    known = rows["model"]
+    known, changes = rows["model"], here.changes_since(profile)
     measured = finished([
-        Row.of("real", case, span, model.messages_per_rank, model.bytes_per_rank, verified, (), repetitions=count)
+        Row.of("real", case, span, model.messages_per_rank, model.bytes_per_rank, verified, changes, repetitions=count)
         for case, model, (span, verified, count) in zip(cases, known, timed, strict=True)
     ])  # fmt: skip
     return Validation(

@@ -147,7 +147,7 @@ def compare(a: Profile, b: Profile, tolerance: float) -> Compared:
     for kind, resource in a.shared.resources():
         if kind in others:
             comparisons += _compare_resources(kind, resource, others[kind], test)
-    for what in ("cpu_model", "mpi"):
+    for what in ("cpu_model", "mpi", "tcp"):
         if a.machine.get(what) and b.machine.get(what) and a.machine[what] != b.machine[what]:
             notes.append(f"the profiles differ in {what}: see 'rankwise profile show'")
     poor = [name for profile, name in ((a, "first"), (b, "second")) if profile.trust.is_poor]

@@ -276,7 +276,12 @@ class Profile(Record):
 
     def notes(self) -> list[str]:
         """Say what was not measured, or hardly, and what is assumed in its place."""
-        return [*(LACKING[kind] for kind in self.lacks), *self.shared.notes()]
+        bbr = "TCP uses bbr between nodes, which leaves links idle in exchanges: they may take 25 % longer than predicted"
+        return [
+            *(LACKING[kind] for kind in self.lacks),
+            *self.shared.notes(),
+            *([bbr] if "bbr" in self.machine.get("tcp", {}) else []),
+        ]
 
     @property
     def is_single(self) -> bool:

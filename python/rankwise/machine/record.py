@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -90,6 +91,10 @@ class MachineRecord(Hardware):
     """What a profile stores under ``machine``; its keys are there as far as they are known."""
 
     mpi: MpiRecord | None = key("the MPI; null: none was found", default=None, optional=True)
+    tcp: Mapping[str, int] = key(
+        "of ranks' TCP connections between nodes: by congestion control, the largest segment in bytes", factory=dict, omit=True,
+        optional=True,
+    )  # fmt: skip
 
 
 def machine_record(topology: Topology, mpi: MpiFacts | None) -> dict[str, Any]:
@@ -104,6 +109,11 @@ def cache_kinds(topology: Topology) -> list[CacheKind]:
         kind = (cache.level, cache.size_bytes, len(cache.pus))
         counts[kind] = counts.get(kind, 0) + 1
     return [CacheKind(*kind, count) for kind, count in sorted(counts.items())]
+
+
+def tcp_words(tcp: Mapping[str, int]) -> str:
+    """Return which congestion controls TCP uses, with their largest segments."""
+    return " and ".join(f"{name} (segments of {segment} B)" for name, segment in sorted(tcp.items()))
 
 
 def short_version(text: str) -> str:

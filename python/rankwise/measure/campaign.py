@@ -23,7 +23,7 @@ from rankwise.measure.cells import imprecise_cells
 from rankwise.measure.places import Places, moved_to
 from rankwise.measure.samples import Campaign, SamplesFile, now, read_campaigns, require_one_machine
 from rankwise.measure.turns import LEAST_LAUNCHES, PATIENCE_S, Progress, Turn, left_of, next_of
-from rankwise.measure.witness import Watch, network_changes
+from rankwise.measure.witness import Watch, network_changes, tcp_of
 from rankwise.measure.workloads import OF_ALL_HOSTS, Cell, Part, fitted_stream, largest_bytes, parts_of
 from rankwise.progress import SILENT, Meter
 from rankwise.records import Record, key, record
@@ -338,6 +338,7 @@ class _Run:
         seen = {
             "measuring_s": ended_s - begun_s,
             **network_changes(placements[0], placements[-1], list(self.last_seen.values())),
+            **({"tcp": tcp} if (tcp := tcp_of(placements[-1])) else {}),
         }
         self.last_seen.update({str(placement["host"]): placement for placement in placements[-1]})
         witness = {"record": "witness", **watch.witness(), **seen, **tags}

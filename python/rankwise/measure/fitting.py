@@ -273,7 +273,7 @@ def profile_from_campaign(
         )
     left_out += [f"left out: {words}" for words in unfit]
     return Profile(
-        machine=campaign.head["machine"],
+        machine=campaign.machine,
         links=links,
         created=now(),
         source={

@@ -123,6 +123,12 @@ class Campaign:
         jumps_s = (abs(float(witness.get("clock_jump_s", 0.0))) for witness in self.witnesses)
         return sum(jump_s for jump_s in jumps_s if jump_s > _CLOCK_SLEWS_S)
 
+    @property
+    def machine(self) -> dict[str, Any]:
+        """Return the machine's record, with how its ranks use TCP."""
+        tcp = {name: int(segment) for witness in self.witnesses for name, segment in witness.get("tcp", {}).items()}
+        return {**self.head["machine"], **({"tcp": tcp} if tcp else {})}
+
     def hosts_left_out(self) -> list[str]:
         """Return the hosts that were to be measured and are in no sample."""
         planned = {

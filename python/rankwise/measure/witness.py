@@ -6,7 +6,7 @@ import os
 import re
 import resource
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,16 @@ def network_changes(
         "network_bytes": _counted(before, after, "network_bytes"),
         "network_faults": _counted(since, after, "network_faults"),
     }
+
+
+def tcp_of(placements: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return by congestion control the largest segment, in bytes, of all TCP connections of ranks to other hosts."""
+    found: dict[str, int] = {}
+    for placement in placements:
+        for name, segment in placement.get("tcp", {}).items():
+            if isinstance(segment, int):  # the reading's own name stands among them
+                found[name] = max(segment, found.get(name, 0))
+    return found
 
 
 def _counted(

@@ -60,7 +60,11 @@ def test_two_link_classes_are_found_and_the_shaped_one_has_its_bandwidth(four: N
     _rankwise(four, tmp_path, "measure", "one-to-all", "--hosts", ",".join(four.hosts[2:]), "--launches", "1", "--seconds",
         "20",
               "--sizes", "0,300kB,500kB,900kB", "--precision", "0.9", "--statistic", "minimum", "-o", "m.json")  # fmt: skip
-    links = json.loads((tmp_path / "m.json").read_text())["links"]
+    profile = json.loads((tmp_path / "m.json").read_text())
+    assert set(profile["machine"]["tcp"]) == {"reno"} and 8800 < profile["machine"]["tcp"]["reno"] < 9000
+    shown = _rankwise(four, tmp_path, "profile", "show", "m.json")
+    assert f"between nodes: TCP, reno (segments of {profile['machine']['tcp']['reno']} B)" in shown
+    links = profile["links"]
     assert list(links) == ["same-socket", "other-node"]
     assert 1 / links["other-node"]["beta_s_per_byte"] == pytest.approx(125e6, rel=0.05)
     assert 1 / links["same-socket"]["beta_s_per_byte"] > 4 * 125e6
