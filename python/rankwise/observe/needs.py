@@ -197,3 +197,9 @@ def idle_before(events: Array) -> Array:
     closed[closed] = np.isin(events["request"][closed], events["request"][opened])
     under_way = np.cumsum(opened.astype(np.int64) - closed)
     return np.concatenate([[True], under_way <= 0])
+
+
+def begun_ns(events: Array, cuts: Array) -> Array:
+    """Return when what follows cuts began; of the last one, when the last call ended."""
+    starts = np.append(events["start_ns"], events["end_ns"][-1:])
+    return np.asarray(starts[np.minimum(cuts, len(starts) - 1)])
