@@ -19,7 +19,7 @@ _LEAST_SHARE = 0.5  # of the messages' bytes that the steps have, for them to st
 _LEAST_HEAVY = 0.02  # of the heaviest pair: below it are the run's set-up and output
 _LEAST_OFTEN = 0.2  # of the messages of the pair with the most
 _MOST_EVENTS = 400_000  # whose levels are looked at
-_MOST_APART = 0.05  # of a step's messages are of other pairs than in the mean of steps, for their order to tell anything
+_MOST_APART = 0.05  # of a step's messages are of other pairs than in most steps, for their order to tell anything
 
 
 def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps | None, events: Mapping[int, Array]) -> Seen:
@@ -45,7 +45,7 @@ def _sent(events: Mapping[int, Array]) -> float:
 
 
 def _shares_apart(steps: Steps, events: Mapping[int, Array]) -> float:
-    """Return the share of a step's messages that are of other pairs than in the mean of the steps, the median of all steps."""
+    """Return the share of a step's messages that are of other pairs than in most steps, the median of all steps."""
     rows = []
     for column, (rank, of_rank) in enumerate(sorted(events.items())):
         at = steps.positions(column)
@@ -57,7 +57,7 @@ def _shares_apart(steps: Steps, events: Mapping[int, Array]) -> float:
     messages = np.zeros((len(steps.sample), int(pair.max(initial=0)) + 1))
     np.add.at(messages, (step, pair), 1)
     messages /= np.maximum(messages.sum(axis=1, keepdims=True), 1)
-    return float(np.median(np.abs(messages - messages.mean(axis=0)).sum(axis=1))) / 2
+    return float(np.median(np.abs(messages - np.median(messages, axis=0)).sum(axis=1))) / 2
 
 
 def _in_events(record: Record, events: Mapping[int, Array], sent: float) -> tuple[tuple[tuple[int, ...], ...], float, bool]:

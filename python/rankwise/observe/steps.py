@@ -30,6 +30,7 @@ _FIRST_CUTS = 24  # tell whether a place can be the beginning
 _LEAST_COVER = 0.3  # below it nothing repeats
 _MOST_DISTANCES = 6  # of each number of calls in a row
 _LEAST_SHARE = 0.2  # of calls that are like those before, for a period to be looked at
+_LITTLE_COMPUTING = 0.02  # of the steps' time
 _MOST_STAGES = 12  # of a step that call alike
 
 
@@ -70,7 +71,7 @@ class Calls:
     """A rank's calls as symbols, those that only take time left out.
 
     ``index``: where they lie in its events; ``volume``: the bytes that each begins to move; ``before_s``: what is computed
-    before each; ``weight``: its share of calls, bytes and time.
+    before each; ``ended_s``: when all so far had ended; ``weight``: its share of calls, bytes and time.
     """
 
     index: Array
@@ -78,6 +79,7 @@ class Calls:
     kinds: Array
     volume: Array
     before_s: Array
+    ended_s: Array
     weight: Array
 
     @classmethod
@@ -95,7 +97,9 @@ class Calls:
         ended = np.append(begun[:1], np.maximum.accumulate(ended))
         volume = timed["bytes"] * named
         weight = sum(part / max(float(part.sum()), 1e-300) for part in (np.ones(len(index)), volume, np.diff(ended)))
-        return cls(index, symbols, kinds, volume, np.maximum(0, begun - ended[:-1]) * 1e-9, np.asarray(weight))
+        return cls(
+            index, symbols, kinds, volume, np.maximum(0, begun - ended[:-1]) * 1e-9, ended[1:] * 1e-9, np.asarray(weight)
+        )
 
     def levels(self) -> Iterator[Levels]:
         """Yield the periods (see levels_of), and longer ones of which nearly as much repeats."""
@@ -150,23 +154,26 @@ class Calls:
         alike are told apart by how much they send: there, steps are those of the stretches that repeat them.
         """
         step = levels.step
-        cut = self._heaviest(levels, stretches)[1] - 1 - shift
+        of_most = self._heaviest(levels, stretches)
+        cut = of_most[1] - 1 - shift
         if levels.part == step:
             found: Array = np.arange(len(self.symbols))
             for length in range(step):
                 found = found[: np.searchsorted(found, len(self.symbols) - length)]
                 found = found[self.symbols[found + length] == self.symbols[cut - step + length]]
                 if np.searchsorted(found, cut) - np.searchsorted(found, cut - step) <= 1:
-                    return found
+                    last = self.symbols[found[-1] : found[-1] + step]
+                    whole = np.array_equal(last, self.symbols[cut - step : cut]) and self._usual(step, *of_most)[1]
+                    return np.append(found, found[-1] + step) if whole else found
         symbols, volume = self.symbols[cut - step : cut], self.volume[cut - step : cut]
         aligned: list[int] = []
         for begin, end in stretches:
             likely = [at for at in range(max(begin, end - step), end) if (self.symbols[at - step : at] == symbols).all()]
             if not likely:
                 continue
-            apart, last = min((int(np.abs(self.volume[at - step : at] - volume).sum()), at) for at in likely)
-            if 2 * apart <= max(volume.sum(), self.volume[last - step : last].sum()):
-                aligned += range(last, begin - step - 1, -step)
+            apart, behind = min((int(np.abs(self.volume[at - step : at] - volume).sum()), at) for at in likely)
+            if 2 * apart <= max(volume.sum(), self.volume[behind - step : behind].sum()):
+                aligned += range(behind, begin - step - 1, -step)
         return np.array(sorted(aligned), int)
 
     def stretches(self, levels: Levels) -> list[tuple[int, int]]:
@@ -183,15 +190,23 @@ class Calls:
         """Return the stretch with the most calls, bytes and time."""
         return max(stretches, key=lambda both: float(self.weight[both[0] - levels.step : both[1]].sum()))
 
-    def shifts(self, levels: Levels, stretches: Sequence[tuple[int, int]], idle: Array) -> Sequence[int]:
-        """Return by how many calls cuts may lie before the end: first where
-        nothing is under way, after the longest computing."""
-        step, (begin, end) = levels.step, self._heaviest(levels, stretches)
+    def _usual(self, step: int, begin: int, end: int) -> tuple[dict[int, float], bool]:
+        """Return what is computed before each call of a stretch's steps, by how many calls it lies before the end, the median;
+        and whether that is next to nothing."""
         usual = {
             shift: float(np.median(self.before_s[end - 1 - shift : begin - 1 : -step]))
             for shift in range(min(step, end - begin))
         }
-        return sorted(usual, key=lambda shift: (not idle[self.index[end - 1 - shift]], -usual[shift]))
+        step_s = float(self.ended_s[end - 1] - self.ended_s[begin - 1]) * step / (end - begin)
+        return usual, sum(usual.values()) < _LITTLE_COMPUTING * step_s
+
+    def shifts(self, levels: Levels, stretches: Sequence[tuple[int, int]], idle: Array) -> Sequence[int]:
+        """Return by how many calls cuts may lie before the end: first where nothing is under way, after the longest computing;
+        of a program that computes next to nothing where the most steps begin."""
+        step, (begin, end) = levels.step, self._heaviest(levels, stretches)
+        usual, talks = self._usual(step, begin, end)
+        whole = {shift: talks * ((end - begin + step - (shift + 1) % step) // step) for shift in usual}
+        return sorted(usual, key=lambda shift: (not idle[self.index[end - 1 - shift]], -whole[shift], -usual[shift]))
 
 
 def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
@@ -507,10 +522,11 @@ def _divided(events: Mapping[int, Array], span_s: Span) -> Iterator[tuple[Levels
         return places[len(found[0]) - count : len(found[0])][kept], cuts[kept], count - len(kept) > _FEW_MERGED
 
     uneven = []  # as planes of a sweep: longer periods come first
+    ends = np.append(calls.index, calls.index[-1:] + 1)
     repeated = ((levels, calls.stretches(levels)) for levels in calls.levels())
     for levels, stretches in islice((both for both in repeated if both[1]), _MOST_PERIODS):
         for shift in calls.shifts(levels, stretches, idle)[:_MOST_SHIFTS]:
-            places = calls.index[calls.places(levels, stretches, shift)]
+            places = ends[calls.places(levels, stretches, shift)]
             if len(cut(places[:_FIRST_CUTS])[0]):  # the first ones tell soon that it cannot be
                 at, cuts, merged = cut(places)
                 if len(at):
@@ -529,7 +545,8 @@ def _usual_places(calls: Calls, idle: Array) -> Array:
     """Return where a rank's steps most likely begin in its events."""
     for levels in calls.levels():
         if stretches := calls.stretches(levels):
-            return calls.index[calls.places(levels, stretches, calls.shifts(levels, stretches, idle)[0])]
+            ends = np.append(calls.index, calls.index[-1:] + 1)
+            return ends[calls.places(levels, stretches, calls.shifts(levels, stretches, idle)[0])]
     return np.array([], int)
 
 

@@ -256,7 +256,7 @@ def test_a_sweep_over_a_grid_has_its_corners_and_the_reduction_as_a_step() -> No
         programs.append(ops)
     events = simulate(programs)
     steps = common_steps(events)
-    assert steps is not None and steps.levels.step == 8 * planes + 1 and len(steps.durations_s) == 11
+    assert steps is not None and steps.levels.step == 8 * planes + 1 and len(steps.durations_s) == 12
     assert_consistent(events, steps)
 
 
