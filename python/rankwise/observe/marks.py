@@ -39,6 +39,9 @@ def marked(
         np.append(0.0, np.cumsum(of_rank["bytes"] * np.isin(of_rank["kind"], (SEND, BLOCKING_SEND, PUT, GET))))
         for _, of_rank in sorted(events.items())
     ]
+    until_ns = min(of_rank["end_ns"].max() for of_rank in events.values() if len(of_rank))  # records end at different times
+    upto = [int(np.searchsorted(of_rank["start_ns"], until_ns, side="right")) for _, of_rank in sorted(events.items())]
+    all_moved = sum(of_rank[end] for of_rank, end in zip(moved, upto, strict=True))
     counts = np.bincount(symbols[at])
     found: list[tuple[float, Array]] = []  # cover, cuts
     for mark in np.argsort(-counts, kind="stable")[:_MOST_MARKS].tolist():
@@ -64,8 +67,8 @@ def marked(
         alike = np.minimum(volume[1:], volume[:-1]).sum() / max(1.0, np.maximum(volume[1:], volume[:-1]).sum())
         if len(volume) >= _LEAST_MARKS - 1 and alike >= _ALIKE:
             ends = cuts[[0, -1], column]
-            lasted = np.diff(begun_ns(own, ends))[0] / float(own["end_ns"].max())
-            shares = (lasted, np.diff(ends)[0] / len(own), volume.sum() / sum(of_rank[-1] for of_rank in moved))
+            lasted = np.diff(begun_ns(own, ends))[0] / float(until_ns)
+            shares = (lasted, np.diff(ends)[0] / upto[column], volume.sum() / max(all_moved, 1.0))
             found.append((float(np.mean(shares)), cuts))
     most = max((cover for cover, _ in found), default=0.0)
     if most < _LEAST_COVER:

@@ -17,7 +17,7 @@ from rankwise.units import format_count, format_span, format_volume
 
 Array: TypeAlias = NDArray[Any]
 Cart: TypeAlias = tuple[tuple[int, ...], tuple[bool, ...]]
-_ALIKE = 0.1  # coefficient of variation of bytes that are the same
+_ALIKE, _ABOUT_ALIKE = 0.1, 0.25  # coefficients of variation of bytes that are the same, and that no grid explains
 _FITS, _SWEEP_FITS = 0.95, 0.9  # share of pairs that are neighbours in a grid
 _DENSE = 0.8  # of all pairs: above it pairs prove nothing, bytes must
 _LEAST_APART = 0.01  # variance of the logarithms of bytes, for faces and corners to differ
@@ -244,9 +244,13 @@ def _hypercube(seen: Seen) -> Name | None:
 
 
 def _all_pairs(seen: Seen) -> Name | None:
-    if len(seen.pairs.source) != seen.ranks * (seen.ranks - 1) or seen.ranks < 3 or not seen.alike:
+    if len(seen.pairs.source) != seen.ranks * (seen.ranks - 1) or seen.ranks < 3:
         return None
-    return Name("all-to-all", seen.ranks > _FEW, reason="every rank sends as much to every other")
+    about = seen.ranks > _FEW and seen.pairs.bytes.std() < _ABOUT_ALIKE * seen.pairs.bytes.mean()
+    if not seen.alike and not (about and seen.grid is not None and seen.grid.within > seen.grid.whole / 2):
+        return None
+    much = "as much" if seen.alike else "about as much"
+    return Name("all-to-all", seen.ranks > _FEW, reason=f"every rank sends {much} to every other")
 
 
 def _rows_and_columns(seen: Seen) -> Name | None:

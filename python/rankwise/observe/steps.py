@@ -163,7 +163,9 @@ class Calls:
                 found = found[self.symbols[found + length] == self.symbols[cut - step + length]]
                 if np.searchsorted(found, cut) - np.searchsorted(found, cut - step) <= 1:
                     last = self.symbols[found[-1] : found[-1] + step]
-                    whole = np.array_equal(last, self.symbols[cut - step : cut]) and self._usual(step, *of_most)[1]
+                    usual, step_s = self._usual(step, *of_most)
+                    whole = np.array_equal(last, self.symbols[cut - step : cut])
+                    whole &= usual.get(shift, 0.0) < _LITTLE_COMPUTING * step_s  # nothing is computed behind the last
                     return np.append(found, found[-1] + step) if whole else found
         symbols, volume = self.symbols[cut - step : cut], self.volume[cut - step : cut]
         aligned: list[int] = []
@@ -190,21 +192,21 @@ class Calls:
         """Return the stretch with the most calls, bytes and time."""
         return max(stretches, key=lambda both: float(self.weight[both[0] - levels.step : both[1]].sum()))
 
-    def _usual(self, step: int, begin: int, end: int) -> tuple[dict[int, float], bool]:
+    def _usual(self, step: int, begin: int, end: int) -> tuple[dict[int, float], float]:
         """Return what is computed before each call of a stretch's steps, by how many calls it lies before the end, the median;
-        and whether that is next to nothing."""
+        and how long a step takes."""
         usual = {
             shift: float(np.median(self.before_s[end - 1 - shift : begin - 1 : -step]))
             for shift in range(min(step, end - begin))
         }
-        step_s = float(self.ended_s[end - 1] - self.ended_s[begin - 1]) * step / (end - begin)
-        return usual, sum(usual.values()) < _LITTLE_COMPUTING * step_s
+        return usual, float(self.ended_s[end - 1] - self.ended_s[begin - 1]) * step / (end - begin)
 
     def shifts(self, levels: Levels, stretches: Sequence[tuple[int, int]], idle: Array) -> Sequence[int]:
         """Return by how many calls cuts may lie before the end: first where nothing is under way, after the longest computing;
         of a program that computes next to nothing where the most steps begin."""
         step, (begin, end) = levels.step, self._heaviest(levels, stretches)
-        usual, talks = self._usual(step, begin, end)
+        usual, step_s = self._usual(step, begin, end)
+        talks = sum(usual.values()) < _LITTLE_COMPUTING * step_s
         whole = {shift: talks * ((end - begin + step - (shift + 1) % step) // step) for shift in usual}
         return sorted(usual, key=lambda shift: (not idle[self.index[end - 1 - shift]], -whole[shift], -usual[shift]))
 
@@ -462,7 +464,8 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
             whole_s = max(span_s[1] - span_s[0], begun_s[-1] - begun_s[0])
             begins, ends, own = cuts[:-1][kinds[0]], cuts[1:][kinds[0]], durations[kinds[0]]
             most = max(1, _MOST_LOOKED_AT * len(own) // max(1, int((ends - begins).sum())))
-            sample = np.unique(np.linspace(0, len(own) - 1, min(most, len(own))).round().astype(int))
+            last = len(own) - 1 - (2 < most < len(own))  # behind the last nothing is computed
+            sample = np.unique(np.linspace(0, last, min(most, len(own))).round().astype(int))
             told = [
                 StepKind(int(calls[of[0]]), len(of), float(np.median(durations[of])), float(durations[of].sum() / whole_s))
                 for of in kinds
