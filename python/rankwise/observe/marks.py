@@ -39,7 +39,7 @@ def marked(
         np.append(0.0, np.cumsum(of_rank["bytes"] * np.isin(of_rank["kind"], (SEND, BLOCKING_SEND, PUT, GET))))
         for _, of_rank in sorted(events.items())
     ]
-    until_ns = min(of_rank["end_ns"].max() for of_rank in events.values() if len(of_rank))  # records end at different times
+    until_ns = min((of_rank["end_ns"].max() for of_rank in events.values() if len(of_rank)), default=0)  # of records
     upto = [int(np.searchsorted(of_rank["start_ns"], until_ns, side="right")) for _, of_rank in sorted(events.items())]
     all_moved = sum(of_rank[end] for of_rank, end in zip(moved, upto, strict=True))
     counts = np.bincount(symbols[at])

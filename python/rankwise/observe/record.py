@@ -223,11 +223,10 @@ def read_record(path: Path, most_events: int = MOST_EVENTS) -> Record:
         raise _damaged(where, f"{name} has a wrong length") from None
     record = Record(header, ranks, tuple(map(str, hosts)), events=events, sites=sites, name=where, **arrays)
     _check(record, where, lengths)
-    notes = header.setdefault("notes", [])
-    if left and isinstance(notes, list):
-        notes.append(f"next to it lies {left}, later: 'rankwise observe recover {where}'")
+    if left and isinstance(header.setdefault("notes", []), list):
+        header["notes"].append(f"next to it lies {left}, later: 'rankwise observe recover {where}'")
     if (total := sum(lengths.values())) > (kept := sum(map(len, events.values()))):
-        notes.append(f"of {format_count(total, 'event')} the first {kept} are looked at")
+        header.setdefault("notes", []).append(f"of {format_count(total, 'event')} the first {kept} are looked at")
         for window in header["windows"]:
             window["events"] = min(window["events"], max(0, len(events[window["rank"]]) - window["first_event"]))
         header["windows"] = [window for window in header["windows"] if window["events"]]
