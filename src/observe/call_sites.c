@@ -66,15 +66,17 @@ static enum { OF_PROGRAM, OF_FORTRAN, OF_PYTHON } language_of(const char* path) 
   return strncmp(name, "libmpi", 6) == 0 ? OF_FORTRAN : OF_PROGRAM;
 }
 
-// The line of an address and a call, a new one with nothing else; null where there is none left.
-static struct call_site* line_of(uint64_t address, int call) {
-  uint64_t place = site_hash(address, call);
-  while (sites[place].address) {
-    if (sites[place].address == address && sites[place].call == call) return &sites[place];
+#define OF_BINDING (UINT64_C(1) << 63)  // marks keys that site_of is not to find
+
+// The line of a key, a new one with nothing else; null where there is none left.
+static struct call_site* line_of(uint64_t key, int call) {
+  uint64_t place = site_hash(key);
+  while (sites[place].key) {
+    if ((sites[place].key & ~OF_BINDING) == key) return &sites[place];
     place = (place + 1) % MAX_SITES;
   }
   if (me->sites >= MAX_SITES * 3 / 4) return NULL;
-  sites[place] = (struct call_site){.address = address, .call = (uint16_t)call};
+  sites[place] = (struct call_site){.key = key, .call = (uint16_t)call};
   me->sites++;
   return &sites[place];
 }
@@ -83,17 +85,19 @@ static struct call_site* filled(struct call_site* site, uint64_t offset, const s
   site->offset = offset;
   site->module = *module->path ? number_of_module(module) : 0;
   site->is_binding = (uint16_t)(site->module ? language_of(module->path) : OF_PROGRAM);
+  if (site->is_binding) site->key |= OF_BINDING;
   site->number = (uint16_t)(MAX_CALLS + (site - sites));  // the last: until then the line is new
   return site;
 }
 
-struct call_site* site_behind(struct call_site* binding, int call) {
+// The program's line behind a binding's, where the program's call is known.
+static struct call_site* site_behind(struct call_site* binding, int call) {
   uint64_t caller = fortran_caller;
   fortran_caller = 0;
-  if (caller) return site_find(caller, call);
+  if (caller) return site_find(site_key(caller, call), call);
   struct python_caller from;
   if (binding->is_binding != OF_PYTHON || !python_caller(modules[binding->module - 1].path, &from)) return binding;
-  struct call_site* site = line_of((uint64_t)(uintptr_t)from.instruction, call);
+  struct call_site* site = line_of(site_key((uint64_t)(uintptr_t)from.instruction, call), call);
   if (!site) return &me->call[call];
   if (site->number) return site;
   struct module module = {0};
@@ -101,11 +105,14 @@ struct call_site* site_behind(struct call_site* binding, int call) {
   return filled(site, line, &module);
 }
 
-struct call_site* site_find(uint64_t address, int call) {
-  struct call_site* site = line_of(address, call);
+struct call_site* site_find(uint64_t key, int call) {
+  struct call_site* site = line_of(key, call);
   if (!site) return &me->call[call];
-  if (site->number) return site;
-  struct search search = {.address = address - 1};
-  dl_iterate_phdr(search_object, &search);
-  return filled(site, address - search.base, &search.module);
+  if (!site->number) {
+    uint64_t address = site_key(key, call);  // its own inverse
+    struct search search = {.address = address - 1};
+    dl_iterate_phdr(search_object, &search);
+    filled(site, address - search.base, &search.module);
+  }
+  return site->is_binding ? site_behind(site, call) : site;
 }

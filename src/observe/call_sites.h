@@ -9,11 +9,9 @@
 extern struct call_site* sites;
 extern struct module* modules;
 
-// The line of a call from an address, made at first sight; where there is none left, that of the call in the page.
-struct call_site* site_find(uint64_t address, int call);
-
-// The program's line behind a binding's, where the program's call is known.
-struct call_site* site_behind(struct call_site* binding, int call);
+// The line of a key, made at first sight, or the program's behind that of a binding, where its call is known; where there is no
+// line left, that of the call in the page.
+struct call_site* site_find(uint64_t key, int call);
 
 // The innermost frame of Python that is not of the package whose library has this path (python.c); 0: none is known.
 struct python_caller {
@@ -29,15 +27,15 @@ uint64_t python_site(const struct python_caller* caller, struct module* module);
 // Where Fortran called last (fortran.c); 0: it has been used.
 extern __thread uint64_t fortran_caller __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-static inline uint64_t site_hash(uint64_t address, int call) {
-  return (address ^ (uint64_t)call << 7) * UINT64_C(0x9E3779B97F4A7C15) >> 52;
-}
+// An address and a call in one word: addresses of programs have less than 48 bits.
+static inline uint64_t site_key(uint64_t address, int call) { return address ^ (uint64_t)call << 48; }
+
+static inline uint64_t site_hash(uint64_t key) { return key * UINT64_C(0x9E3779B97F4A7C15) >> 52; }
 
 static inline struct call_site* site_of(const void* caller, int call) {
-  uint64_t address = (uint64_t)(uintptr_t)caller;
-  struct call_site* site = &sites[site_hash(address, call)];
-  if (__builtin_expect(site->address != address || site->call != call, 0)) site = site_find(address, call);
-  return __builtin_expect(site->is_binding, 0) ? site_behind(site, call) : site;
+  uint64_t key = site_key((uint64_t)(uintptr_t)caller, call);
+  struct call_site* site = &sites[site_hash(key)];
+  return __builtin_expect(site->key == key, 1) ? site : site_find(key, call);
 }
 
 _Static_assert(MAX_SITES == 1 << (64 - 52), "a hash is the place of a line");

@@ -71,11 +71,12 @@ struct window {
 
 // A place in the program that calls a function of MPI; in the page those of a call that have no line of their own.
 struct call_site {
-  uint64_t address, offset;      // behind the call: in memory, and as the module's file has it
+  uint64_t key;                  // of the address behind the call in memory, and the call (call_sites.h)
+  uint64_t offset;               // behind the call, as the module's file has it
   uint64_t calls, timed, ticks;  // how many, how many of them were timed, how long these took together
   uint16_t call, module;         // module: its number from 1 on, 0: none is known
   uint16_t number;               // those of the page first, by their call
-  uint16_t is_binding;           // the code is an MPI's binding for another language, not the program's
+  uint16_t is_binding;           // the code is an MPI's binding for another language, not the program's: such keys are marked
 };
 
 // A file whose code calls MPI: the program, or a library.

@@ -173,7 +173,7 @@ def export(
 
     if form not in FORMATS:
         raise InputError(f"--format '{form}' is unknown: take one of {', '.join(FORMATS)}")
-    text = exported(read_record(file), form)
+    text = exported(read_record(file, sys.maxsize), form)
     if output is None:
         sys.stdout.writelines(text)
     else:

@@ -24,7 +24,7 @@ from rankwise.units import format_time
 MAX_CALLS, MAX_SITES, MAX_MODULES = 256, 4096, 64  # and all below as in src/observe/store.h
 NO_SITE = 2**16 - 1  # of an event whose site is not known
 SITE = np.dtype(
-    [(name, "<u8") for name in ("address", "offset", "calls", "timed", "ticks")]
+    [(name, "<u8") for name in ("key", "offset", "calls", "timed", "ticks")]
     + [("call", "<u2"), ("module", "<u2"), ("number", "<u2"), ("is_binding", "<u2")]
 )
 MODULE = np.dtype([("build_id_bytes", "<u4"), ("build_id", "V20"), ("path", "S232")])
@@ -78,7 +78,7 @@ def merged_sites(
             build_id = bytes(module["build_id"])[:length].hex() if length else None
             path, _, function = os.fsdecode(module["path"]).partition("\n")
             own.append(modules.setdefault((path, build_id, function), len(modules)))
-        for number in np.flatnonzero((lines["calls"] > 0) & (lines["address"] > 0)).tolist():
+        for number in np.flatnonzero((lines["calls"] > 0) & (lines["key"] > 0)).tolist():
             line = lines[number]
             at = int(line["module"])
             where = (own[at - 1] if 0 < at <= len(own) else None, int(line["offset"]), names[line["call"]])

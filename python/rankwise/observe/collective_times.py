@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.observe.needs import begun_ns
 from rankwise.observe.record import COLLECTIVE, Record
-from rankwise.observe.steps import Steps, begun_ns
+from rankwise.observe.steps import Steps
 from rankwise.observe.wait_causes import Place, labels_of, place_of
 from rankwise.observe.waits import Waits
 from rankwise.records import Record as JsonRecord

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.observe.levels import actions_of
+from rankwise.observe.needs import begun_ns
 from rankwise.observe.record import COLLECTIVE, COMPLETION
-from rankwise.observe.steps import Steps, begun_ns
+from rankwise.observe.steps import Steps
 from rankwise.observe.waits import EARLY_REDUCE, LATE_BROADCAST, kind_of_collective
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record

@@ -31,6 +31,9 @@ class Levels(NamedTuple):
     answered: float
 
 
+NO_LEVELS = Levels(0, 0, 0.0, 0.0)
+
+
 def levels_of(events: Mapping[int, Array]) -> Levels:
     """Return the levels of the messages in each rank's events, between two cuts that fit."""
     levels: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -48,7 +51,7 @@ def levels_of(events: Mapping[int, Array]) -> Levels:
             gaps += [abs(one - other) for one, other in zip(there, back, strict=False)]
     messages = sum(map(len, levels.values()))
     if not messages:
-        return Levels(0, 0, 0.0, 0.0)
+        return NO_LEVELS
     depth = max(max(of_pair) for of_pair in levels.values())
     return Levels(depth, max(waits), float(np.median(gaps)) if gaps else 0.0, len(gaps) / messages)
 

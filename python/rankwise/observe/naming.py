@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.observe.grids import Grid, Pairs, Periodic, best_grid
-from rankwise.observe.levels import Levels
+from rankwise.observe.levels import NO_LEVELS, Levels
 from rankwise.records import Record, key, record
 from rankwise.units import format_count, format_span, format_volume
 
 Array: TypeAlias = NDArray[Any]
 Cart: TypeAlias = tuple[tuple[int, ...], tuple[bool, ...]]
-_ALIKE = 0.1  # coefficient of variation of bytes that are the same
+_ALIKE, _ABOUT_ALIKE = 0.1, 0.25  # coefficients of variation of bytes that are the same, and that no grid explains
 _FITS, _SWEEP_FITS = 0.95, 0.9  # share of pairs that are neighbours in a grid
 _DENSE = 0.8  # of all pairs: above it pairs prove nothing, bytes must
 _LEAST_APART = 0.01  # variance of the logarithms of bytes, for faces and corners to differ
@@ -74,7 +74,7 @@ class Seen:
     """
 
     pairs: Pairs
-    levels: Levels = Levels(0, 0, 0.0, 0.0)
+    levels: Levels = NO_LEVELS
     collectives: tuple[tuple[int, ...], ...] = ()
     collective_share: float = 0.0
     calls_collectives: bool = False
@@ -101,12 +101,12 @@ class Seen:
         return best_grid(self.pairs, self.carts)
 
     @cached_property
-    def grid_of_both(self) -> Grid | None:
-        """The grid in which pairs are neighbours that have messages in one direction at least."""
+    def both_ways(self) -> Seen:
+        """The same with as many messages both ways between ranks with messages in one direction at least."""
         ends = np.array(sorted(self.both), int).reshape(-1, 2).T
         source, dest = np.concatenate([ends, ends[::-1]], axis=1)
         same = np.ones(len(source))
-        return best_grid(Pairs(self.ranks, source, dest, same, same), self.carts)
+        return replace(self, pairs=Pairs(self.ranks, source, dest, same, same))
 
     @property
     def dense(self) -> bool:
@@ -216,7 +216,7 @@ def _ring(seen: Seen) -> Name | None:
 def _sweep(seen: Seen) -> Name | None:
     if not seen.takes_turns or seen.dense and seen.alike:
         return None
-    grid = seen.grid_of_both
+    grid = seen.both_ways.grid
     if grid is not None and grid.fit >= _SWEEP_FITS and grid.reach == 1:
         turns = f"ranks wait up to {seen.levels.fill} messages for their turn" if seen.levels.fill >= _TURNS else "in turn"
         return Name("sweep", grid=grid.dims, reason=turns)
@@ -244,9 +244,13 @@ def _hypercube(seen: Seen) -> Name | None:
 
 
 def _all_pairs(seen: Seen) -> Name | None:
-    if len(seen.pairs.source) != seen.ranks * (seen.ranks - 1) or seen.ranks < 3 or not seen.alike:
+    if len(seen.pairs.source) != seen.ranks * (seen.ranks - 1) or seen.ranks < 3:
         return None
-    return Name("all-to-all", seen.ranks > _FEW, reason="every rank sends as much to every other")
+    about = seen.ranks > _FEW and seen.pairs.bytes.std() < _ABOUT_ALIKE * seen.pairs.bytes.mean()
+    if not seen.alike and not (about and seen.grid is not None and seen.grid.within > seen.grid.whole / 2):
+        return None
+    much = "as much" if seen.alike else "about as much"
+    return Name("all-to-all", seen.ranks > _FEW, reason=f"every rank sends {much} to every other")
 
 
 def _rows_and_columns(seen: Seen) -> Name | None:
@@ -269,6 +273,12 @@ def _halo(seen: Seen) -> Name | None:
         return None
     sure = seen.ranks > 3 and grid.fit > 1 - 1e-9
     return Name("halo", sure, grid.dims, grid.periodic, grid.neighbours, _sizes(seen.pairs, grid))
+
+
+def _one_way_halo(seen: Seen) -> Name | None:
+    """Particles or values that move to one side only, up to now."""
+    halo = _halo(seen.both_ways)
+    return halo and replace(halo, confident=False, reason="some neighbours talk one way only")
 
 
 def _halo_and_gather(seen: Seen) -> Name | None:
@@ -330,6 +340,7 @@ _RULES: tuple[Rule, ...] = (
     _rows_and_columns,
     _halo,
     _halo_and_gather,
+    _one_way_halo,
     _partial_doubling,
     _any_numbering,
     _irregular,

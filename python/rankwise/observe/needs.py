@@ -49,15 +49,16 @@ class Needs:
     def __init__(self, events: Mapping[int, Array]) -> None:
         self._events, self._ranks = events, sorted(events)
         first = np.cumsum([0] + [len(events[rank]) for rank in self._ranks])
-        partner = np.full(first[-1], -2)
+        partner, ranks = np.full(first[-1], -2), np.array(self._ranks)
         sides: tuple[list[Array], list[Array]] = ([], [])
         for column, rank in enumerate(self._ranks):
             of_rank = events[rank]
             sends = np.flatnonzero((of_rank["kind"] == SEND) | (of_rank["kind"] == BLOCKING_SEND))
             ways = ((sends, of_rank["peer"][sends], of_rank["tag"][sends]), actual_receives(of_rank))
             for side, (at, peers, tags) in zip(sides, ways, strict=True):
-                known = np.isin(peers, self._ranks) & (peers != rank)
-                at, other = at[known], np.searchsorted(self._ranks, peers[known])
+                found = np.minimum(np.searchsorted(ranks, peers), len(ranks) - 1)
+                known = (ranks[found] == peers) & (peers != rank)
+                at, other = at[known], found[known]
                 pair = (column, other) if side is sides[0] else (other, column)
                 pair_number = np.int64(pair[0]) * len(self._ranks) + pair[1]
                 side.append(np.stack([first[column] + at, pair_number, of_rank["comm"][at], tags[known]]))
@@ -197,3 +198,9 @@ def idle_before(events: Array) -> Array:
     closed[closed] = np.isin(events["request"][closed], events["request"][opened])
     under_way = np.cumsum(opened.astype(np.int64) - closed)
     return np.concatenate([[True], under_way <= 0])
+
+
+def begun_ns(events: Array, cuts: Array) -> Array:
+    """Return when what follows cuts began; of the last one, when the last call ended."""
+    starts = np.append(events["start_ns"], events["end_ns"][-1:])
+    return np.asarray(starts[np.minimum(cuts, len(starts) - 1)])

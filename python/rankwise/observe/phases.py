@@ -310,43 +310,45 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: int) -> list[
     (1: one from the receiver, an answer; 2: any)."""
     near = events[: after + 2 * (after - first) + 64]  # what is posted in between is completed soon
     places, peers, tags = actual_receives(near[first:])
-    received = {first + int(place): (int(peer), int(tag)) for place, peer, tag in zip(places, peers, tags, strict=True)}
+    received = {
+        first + place: (peer, tag) for place, peer, tag in zip(places.tolist(), peers.tolist(), tags.tolist(), strict=True)
+    }
     parts = [_Part(first, 0.0, [], [])]
     under_way = 0
     seen: dict[int, int] = defaultdict(int)
     until = int(events["end_ns"][first - 1]) if first else int(events["start_ns"][first])
-    for place in range(first, after):
-        event = events[place]
-        kind = int(event["kind"])
-        part = parts[-1]
-        part.compute_s += max(0, int(event["start_ns"]) - until) * 1e-9
-        until = max(until, int(event["end_ns"]))
+    window = events[first : after + 1]
+    begins = window[["start_ns", "end_ns"]]
+    same_call = np.append(begins[1:] == begins[:-1], False).tolist()  # as the next event
+    kinds = [*window["kind"].tolist(), TIME_ONLY]
+    for i, (start_ns, end_ns, size, peer, tag, request, comm, call, kind) in enumerate(window[: after - first].tolist()):
+        place, part = first + i, parts[-1]
+        part.compute_s += max(0, start_ns - until) * 1e-9
+        until = max(until, end_ns)
         if kind == TIME_ONLY:
             continue
-        if kind in (SEND, BLOCKING_SEND) and event["peer"] >= 0:
-            part.sends.append(((rank, int(event["peer"]), int(event["tag"]), int(event["comm"])), int(event["bytes"])))
-        elif kind in (PUT, GET) and event["peer"] >= 0:
-            ends_of = (rank, int(event["peer"])) if kind == PUT else (int(event["peer"]), rank)
-            part.sends.append(((*ends_of, -1, FENCES), int(event["bytes"])))
+        if kind in (SEND, BLOCKING_SEND) and peer >= 0:
+            part.sends.append(((rank, peer, tag, comm), size))
+        elif kind in (PUT, GET) and peer >= 0:
+            ends_of = (rank, peer) if kind == PUT else (peer, rank)
+            part.sends.append(((*ends_of, -1, FENCES), size))
         elif kind in (RECEIVE, BLOCKING_RECEIVE) and received[place][0] >= 0:
-            part.receives.append((received[place][0], rank, received[place][1], int(event["comm"])))
-        under_way += (kind in (SEND, RECEIVE)) - (kind == COMPLETION) if event["request"] else 0
+            part.receives.append((received[place][0], rank, received[place][1], comm))
+        under_way += (kind in (SEND, RECEIVE)) - (kind == COMPLETION) if request else 0
         under_way = max(under_way, 0)
         ends = kind in (BLOCKING_RECEIVE, COMPLETION)
         if kind == COLLECTIVE:
             if part.sends or part.receives:
                 parts.append(_Part(place, 0.0, [], []))
-            comm = int(event["comm"])
             parts[-1].collective = (comm, seen[comm])
-            parts[-1].member = Member(rank, *(int(event[name]) for name in ("call", "bytes", "peer", "tag")))
+            parts[-1].member = Member(rank, call, size, peer, tag)
             seen[comm] += 1
             ends = True
-        follows = events[place + 1] if place + 1 < after else None
+        follows = place + 1 < after
         if kind == BLOCKING_SEND and fine:
-            answers = follows is not None and follows["kind"] == BLOCKING_RECEIVE and received[place + 1][0] == event["peer"]
+            answers = follows and kinds[i + 1] == BLOCKING_RECEIVE and received[place + 1][0] == peer
             ends = fine == FINEST or answers
-        same_call = follows is not None and follows["start_ns"] == event["start_ns"] and follows["end_ns"] == event["end_ns"]
-        if ends and under_way == 0 and not same_call:
+        if ends and under_way == 0 and not (follows and same_call[i]):
             parts.append(_Part(place + 1, 0.0, [], []))
     for part, behind in zip(parts, [*(part.first for part in parts[1:]), after], strict=True):
         part.after = behind

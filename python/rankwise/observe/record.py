@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from rankwise.errors import InputError, unreadable
 from rankwise.files import kind_of, load_json, plain, write_whole
 from rankwise.observe.header import require_header
+from rankwise.units import format_count
 
 MAGIC = b"RWcomm\r\n"
 SCHEMA = 1
@@ -42,6 +43,7 @@ EVENT = np.dtype(
 )
 SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COMPLETION, COLLECTIVE, TIME_ONLY = range(7)  # the kinds of events
 MOST_BYTES = 1 << 56  # of a message, or of all between two ranks
+MOST_EVENTS = 20_000_000  # of all ranks together are looked at: 5 GB of memory, half a minute
 _MEND = "observe the program again"
 Array: TypeAlias = NDArray[Any]
 
@@ -176,8 +178,8 @@ def abandoned(path: Path) -> bool:
     return True
 
 
-def read_record(path: Path) -> Record:
-    """Read a record. Raises InputError, in one line, for a file that is none or is damaged."""
+def read_record(path: Path, most_events: int = MOST_EVENTS) -> Record:
+    """Read a record, at most so many of its events. Raises InputError, in one line, for what is none or damaged."""
     where = str(path)
     left = "what ranks left whose 'rankwise observe' was killed" if abandoned(path) else ""
     try:
@@ -206,7 +208,7 @@ def read_record(path: Path) -> Record:
     ranks, hosts, listed = header.get("ranks"), header.get("hosts"), header.pop("arrays", None)
     if not isinstance(ranks, int) or not _count(ranks) or not isinstance(hosts, list) or not isinstance(listed, list):
         raise _damaged(where, "its header lacks ranks, hosts or arrays")
-    arrays = _unpacked(listed, memoryview(content)[end:], where)
+    arrays, lengths = _unpacked(listed, memoryview(content)[end:], where, most_events)
     if missing := _DTYPES.keys() - arrays.keys():
         raise _damaged(where, f"it lacks {min(missing)}")
     events, sites = (
@@ -221,19 +223,30 @@ def read_record(path: Path) -> Record:
     except ValueError:
         raise _damaged(where, f"{name} has a wrong length") from None
     record = Record(header, ranks, tuple(map(str, hosts)), events=events, sites=sites, name=where, **arrays)
-    _check(record, where)
+    _check(record, where, lengths)
     if left and isinstance(header.setdefault("notes", []), list):
         header["notes"].append(f"next to it lies {left}, later: 'rankwise observe recover {where}'")
+    if (total := sum(lengths.values())) > (kept := sum(map(len, events.values()))):
+        header.setdefault("notes", []).append(f"of {format_count(total, 'event')} the first {kept} are looked at")
+        for window in header.get("windows", []):
+            window["events"] = min(window["events"], max(0, len(events[window["rank"]]) - window["first_event"]))
+        header["windows"] = [window for window in header.get("windows", []) if window["events"]]
     return record
 
 
-def _unpacked(listed: list[Any], rest: memoryview, where: str) -> dict[str, Array]:
-    """Return the arrays by name; those of no known name are left out."""
+def _unpacked(listed: list[Any], rest: memoryview, where: str, most_events: int) -> tuple[dict[str, Array], dict[int, int]]:
+    """Return the arrays by name, and how many events each rank has; those of no known name are left out.
+
+    Of too many events each rank keeps as many of its first ones.
+    """
     arrays: dict[str, Array] = {}
+    lengths: dict[int, int] = {}
     for entry in listed:
         if not isinstance(entry, list) or len(entry) != 4 or not isinstance(entry[0], str) or not all(map(_count, entry[2:])):
             raise _damaged(where, "its list of arrays is none")
-        name, _, items, stored = entry
+    of_ranks = [items for name, _, items, _ in listed if name.startswith("events/")]
+    most = most_events // len(of_ranks) if sum(of_ranks) > most_events else sum(of_ranks)
+    for name, _, items, stored in listed:
         part, rest = rest[:stored], rest[stored:]
         if len(part) < stored:
             raise _damaged(where, f"it ends within {name}")
@@ -243,18 +256,21 @@ def _unpacked(listed: list[Any], rest: memoryview, where: str) -> dict[str, Arra
             continue
         dtype = _OF_EVENTS[kind] if of_a_rank else np.dtype(_DTYPES[name])
         plain: bytes | memoryview = part
+        size = (min(items, most) if of_a_rank else items) * dtype.itemsize
         if stored < items * dtype.itemsize:
             try:  # never more than is said, whatever it would inflate to
-                plain = zlib.decompressobj().decompress(part, items * dtype.itemsize + 1)
+                plain = zlib.decompressobj().decompress(part, size + 1)
             except (zlib.error, OverflowError, MemoryError):
                 raise _damaged(where, f"{name} cannot be inflated") from None
-        if len(plain) != items * dtype.itemsize:
+        if len(plain) < size or (len(plain) > size == items * dtype.itemsize):
             raise _damaged(where, f"{name} has a wrong length")
-        arrays[name] = np.frombuffer(plain, dtype)
-    return arrays
+        arrays[name] = np.frombuffer(plain[:size], dtype)
+        if kind == "events":
+            lengths[int(rank)] = items
+    return arrays, lengths
 
 
-def _check(record: Record, where: str) -> None:
+def _check(record: Record, where: str, counted: Mapping[int, int] | None = None) -> None:
     """Raise InputError where arrays do not fit each other, so that readers may index without a look."""
     ranks, edges, pointer = record.ranks, len(record.peer), record.pointer
     lengths = dict.fromkeys(_OF_RANKS, ranks) | dict.fromkeys((*_OF_EDGES, "histogram"), edges) | {"pointer": ranks + 1}
@@ -287,7 +303,7 @@ def _check(record: Record, where: str) -> None:
         raise _damaged(where, "sites are not one for each event")
     try:
         header = {**record.header, "hosts": list(record.hosts)}
-        require_header(header, ranks, {rank: len(events) for rank, events in record.events.items()})
+        require_header(header, ranks, counted or {rank: len(events) for rank, events in record.events.items()})
     except KeyError as error:
         raise _damaged(where, f"its header lacks {error}") from None
     except ValueError as error:

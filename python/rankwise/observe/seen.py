@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.observe.levels import levels_of
+from rankwise.observe.levels import NO_LEVELS, levels_of
 from rankwise.observe.naming import Seen, cart_of, heavy
 from rankwise.observe.pattern import Traffic, pairs_of
 from rankwise.observe.record import BLOCKING_SEND, COLLECTIVE, SEND, Record
@@ -19,6 +19,7 @@ _LEAST_SHARE = 0.5  # of the messages' bytes that the steps have, for them to st
 _LEAST_HEAVY = 0.02  # of the heaviest pair: below it are the run's set-up and output
 _LEAST_OFTEN = 0.2  # of the messages of the pair with the most
 _MOST_EVENTS = 400_000  # whose levels are looked at
+_MOST_APART = 0.05  # of a step's messages are of other pairs than in most steps, for their order to tell anything
 
 
 def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps | None, events: Mapping[int, Array]) -> Seen:
@@ -30,7 +31,8 @@ def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps |
         if in_steps >= _LEAST_SHARE * _sent(events) or not _sent(events):
             pairs = pairs_of(step.pointer, step.peer, step.messages, step.bytes)
             if len(pairs.source) or not np.sum(whole.bytes):
-                return Seen(pairs, levels_of(window), *_in_events(record, window, float(np.sum(pairs.bytes))), carts)
+                levels = levels_of(window) if _shares_apart(steps, events) <= _MOST_APART else NO_LEVELS
+                return Seen(pairs, levels, *_in_events(record, window, float(np.sum(pairs.bytes))), carts)
     pairs = heavy(pairs_of(whole.pointer, whole.peer, whole.messages, whole.bytes), _LEAST_HEAVY, _LEAST_OFTEN)
     most = _MOST_EVENTS // max(1, len(events))
     levels = levels_of({rank: of_rank[:most] for rank, of_rank in events.items()})
@@ -40,6 +42,22 @@ def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps |
 def _sent(events: Mapping[int, Array]) -> float:
     """Return the bytes of all messages that are sent in events."""
     return float(sum(of_rank["bytes"][np.isin(of_rank["kind"], (SEND, BLOCKING_SEND))].sum() for of_rank in events.values()))
+
+
+def _shares_apart(steps: Steps, events: Mapping[int, Array]) -> float:
+    """Return the share of a step's messages that are of other pairs than in most steps, the median of all steps."""
+    rows = []
+    for column, (rank, of_rank) in enumerate(sorted(events.items())):
+        at = steps.positions(column)
+        at = at[np.isin(of_rank["kind"][at], (SEND, BLOCKING_SEND))]
+        step = np.searchsorted(steps.begins[steps.sample, column], at, side="right") - 1
+        rows.append(np.stack([step, np.full(len(at), rank), of_rank["peer"][at]]))
+    step, source, dest = np.concatenate(rows, axis=1)
+    pair = np.unique(np.stack([source, dest]), axis=1, return_inverse=True)[1].reshape(-1)
+    messages = np.zeros((len(steps.sample), int(pair.max(initial=0)) + 1))
+    np.add.at(messages, (step, pair), 1)
+    messages /= np.maximum(messages.sum(axis=1, keepdims=True), 1)
+    return float(np.median(np.abs(messages - np.median(messages, axis=0)).sum(axis=1))) / 2
 
 
 def _in_events(record: Record, events: Mapping[int, Array], sent: float) -> tuple[tuple[tuple[int, ...], ...], float, bool]:

@@ -86,8 +86,8 @@ def _protocols(events: Mapping[int, Array], crowded: bool) -> tuple[int | None, 
     waited for theirs, if each rank had a core."""
     found = waits_of_calls(events)
     early, waited = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for rank, calls in found.calls.items():
-        mine = np.flatnonzero(found.sends.rank == rank)
+    for rank, mine in found.sends.by_rank(found.calls):
+        calls = found.calls[rank]
         where = calls.waits_in(found.sends.position[mine])
         mine, where = mine[where >= 0], where[where >= 0]
         size, posted = events[rank]["bytes"][found.sends.position[mine]], found.receives.posted[mine]

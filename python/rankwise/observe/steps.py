@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwise.observe.epochs import GET, PUT
-from rankwise.observe.needs import MOST_SECONDS, Needs, idle_before
-from rankwise.observe.record import BLOCKING_SEND, COLLECTIVE, COMPLETION, SEND, TIME_ONLY
+from rankwise.observe.marks import marked
+from rankwise.observe.needs import MOST_SECONDS, Needs, begun_ns, idle_before
+from rankwise.observe.record import COLLECTIVE, COMPLETION, TIME_ONLY
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_count, format_share, format_time
 
@@ -29,10 +29,8 @@ _MOST_SHIFTS = 16  # places where the step may begin
 _FIRST_CUTS = 24  # tell whether a place can be the beginning
 _LEAST_COVER = 0.3  # below it nothing repeats
 _MOST_DISTANCES = 6  # of each number of calls in a row
-_MOST_MARKS, _LEAST_MARKS = 24, 4  # collectives that may end steps; how often at least
-_LEAST_ENDS = 2 / 3  # of them with messages before
-_LITTLE, _ALIKE = 0.05, 0.5  # of the mean bytes of a step; of the bytes of a step and the next, for both to be steps
 _LEAST_SHARE = 0.2  # of calls that are like those before, for a period to be looked at
+_LITTLE_COMPUTING = 0.02  # of the steps' time
 _MOST_STAGES = 12  # of a step that call alike
 
 
@@ -73,7 +71,7 @@ class Calls:
     """A rank's calls as symbols, those that only take time left out.
 
     ``index``: where they lie in its events; ``volume``: the bytes that each begins to move; ``before_s``: what is computed
-    before each; ``weight``: its share of calls, bytes and time.
+    before each; ``ended_s``: when all so far had ended; ``weight``: its share of calls, bytes and time.
     """
 
     index: Array
@@ -81,6 +79,7 @@ class Calls:
     kinds: Array
     volume: Array
     before_s: Array
+    ended_s: Array
     weight: Array
 
     @classmethod
@@ -98,7 +97,9 @@ class Calls:
         ended = np.append(begun[:1], np.maximum.accumulate(ended))
         volume = timed["bytes"] * named
         weight = sum(part / max(float(part.sum()), 1e-300) for part in (np.ones(len(index)), volume, np.diff(ended)))
-        return cls(index, symbols, kinds, volume, np.maximum(0, begun - ended[:-1]) * 1e-9, np.asarray(weight))
+        return cls(
+            index, symbols, kinds, volume, np.maximum(0, begun - ended[:-1]) * 1e-9, ended[1:] * 1e-9, np.asarray(weight)
+        )
 
     def levels(self) -> Iterator[Levels]:
         """Yield the periods (see levels_of), and longer ones of which nearly as much repeats."""
@@ -153,23 +154,28 @@ class Calls:
         alike are told apart by how much they send: there, steps are those of the stretches that repeat them.
         """
         step = levels.step
-        cut = self._heaviest(levels, stretches)[1] - 1 - shift
+        of_most = self._heaviest(levels, stretches)
+        cut = of_most[1] - 1 - shift
         if levels.part == step:
             found: Array = np.arange(len(self.symbols))
             for length in range(step):
                 found = found[: np.searchsorted(found, len(self.symbols) - length)]
                 found = found[self.symbols[found + length] == self.symbols[cut - step + length]]
                 if np.searchsorted(found, cut) - np.searchsorted(found, cut - step) <= 1:
-                    return found
+                    last = self.symbols[found[-1] : found[-1] + step]
+                    usual, step_s = self._usual(step, *of_most)
+                    whole = np.array_equal(last, self.symbols[cut - step : cut])
+                    whole &= usual.get(shift, 0.0) < _LITTLE_COMPUTING * step_s  # nothing is computed behind the last
+                    return np.append(found, found[-1] + step) if whole else found
         symbols, volume = self.symbols[cut - step : cut], self.volume[cut - step : cut]
         aligned: list[int] = []
         for begin, end in stretches:
             likely = [at for at in range(max(begin, end - step), end) if (self.symbols[at - step : at] == symbols).all()]
             if not likely:
                 continue
-            apart, last = min((int(np.abs(self.volume[at - step : at] - volume).sum()), at) for at in likely)
-            if 2 * apart <= max(volume.sum(), self.volume[last - step : last].sum()):
-                aligned += range(last, begin - step - 1, -step)
+            apart, behind = min((int(np.abs(self.volume[at - step : at] - volume).sum()), at) for at in likely)
+            if 2 * apart <= max(volume.sum(), self.volume[behind - step : behind].sum()):
+                aligned += range(behind, begin - step - 1, -step)
         return np.array(sorted(aligned), int)
 
     def stretches(self, levels: Levels) -> list[tuple[int, int]]:
@@ -186,15 +192,23 @@ class Calls:
         """Return the stretch with the most calls, bytes and time."""
         return max(stretches, key=lambda both: float(self.weight[both[0] - levels.step : both[1]].sum()))
 
-    def shifts(self, levels: Levels, stretches: Sequence[tuple[int, int]], idle: Array) -> Sequence[int]:
-        """Return by how many calls cuts may lie before the end: first where
-        nothing is under way, after the longest computing."""
-        step, (begin, end) = levels.step, self._heaviest(levels, stretches)
+    def _usual(self, step: int, begin: int, end: int) -> tuple[dict[int, float], float]:
+        """Return what is computed before each call of a stretch's steps, by how many calls it lies before the end, the median;
+        and how long a step takes."""
         usual = {
             shift: float(np.median(self.before_s[end - 1 - shift : begin - 1 : -step]))
             for shift in range(min(step, end - begin))
         }
-        return sorted(usual, key=lambda shift: (not idle[self.index[end - 1 - shift]], -usual[shift]))
+        return usual, float(self.ended_s[end - 1] - self.ended_s[begin - 1]) * step / (end - begin)
+
+    def shifts(self, levels: Levels, stretches: Sequence[tuple[int, int]], idle: Array) -> Sequence[int]:
+        """Return by how many calls cuts may lie before the end: first where nothing is under way, after the longest computing;
+        of a program that computes next to nothing where the most steps begin."""
+        step, (begin, end) = levels.step, self._heaviest(levels, stretches)
+        usual, step_s = self._usual(step, begin, end)
+        talks = sum(usual.values()) < _LITTLE_COMPUTING * step_s
+        whole = {shift: talks * ((end - begin + step - (shift + 1) % step) // step) for shift in usual}
+        return sorted(usual, key=lambda shift: (not idle[self.index[end - 1 - shift]], -whole[shift], -usual[shift]))
 
 
 def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
@@ -314,8 +328,10 @@ def _parts(repeats: Mapping[int, _Repeat], weight: Array, periods: Sequence[int]
 
 _MOST_LOOKED_AT = 200_000  # events: of so many steps, from the whole of the run, waiting and traffic are looked at
 _LEAST_PROGRESS = 0.9  # share of the places between which every rank goes on
+_FEW_MERGED = 2  # places at which a rank does not go on
 _TOLD, _MOST_KINDS = 0.01, 2  # of the run's time; and kinds of steps besides the first
 _APART, _LEAST_PART, _FEW = math.log(2), 0.1, 10  # of times of steps of two kinds; share and number of each among so many calls
+_MOST_APART = 2 / 3  # of the steps' time is of the kind told, where steps of many kinds may be of one that data makes differ
 _ENOUGH = 0.5  # of the time between the first and the last step: no longer period is looked at
 
 
@@ -431,12 +447,12 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
     longer one. ``span_s``: from when to when steps are looked for, else in the whole run, which took ``run_s``, or until its
     last call. Raises TooLongError.
     """
-    best, found_s = None, 0.0
+    best, found_s, apart = None, 0.0, False
     last_s = max((int(of_rank["end_ns"].max(initial=0)) * 1e-9 for of_rank in events.values()), default=0.0)
     span_s = span_s or (0.0, max(run_s, last_s))
     of = "the run" if span_s[0] <= 0 and span_s[1] >= (run_s or last_s) else f"{format_time(span_s[1] - span_s[0])}"
     for levels, at, cuts in _divided(events, span_s) if events else ():
-        if best is not None and not levels.part:
+        if best is not None and not apart and not levels.part:
             break
         began_ns = np.stack([begun_ns(events[rank], cuts[:, i]) for i, rank in enumerate(sorted(events))], axis=1).max(axis=1)
         # From the last rank's beginning: ranks take turns at being late, the longest of their steps are together longer than
@@ -448,7 +464,8 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
             whole_s = max(span_s[1] - span_s[0], begun_s[-1] - begun_s[0])
             begins, ends, own = cuts[:-1][kinds[0]], cuts[1:][kinds[0]], durations[kinds[0]]
             most = max(1, _MOST_LOOKED_AT * len(own) // max(1, int((ends - begins).sum())))
-            sample = np.unique(np.linspace(0, len(own) - 1, min(most, len(own))).round().astype(int))
+            last = len(own) - 1 - (2 < most < len(own))  # behind the last nothing is computed
+            sample = np.unique(np.linspace(0, last, min(most, len(own))).round().astype(int))
             told = [
                 StepKind(int(calls[of[0]]), len(of), float(np.median(durations[of])), float(durations[of].sum() / whole_s))
                 for of in kinds
@@ -460,7 +477,8 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
             if len(inside) and not begins[middle].all():
                 middle = int(inside[_middle(own[inside])])
             best, found_s = Steps(begins, ends, own, levels, middle, sample, tuple(told), *around_s, of), own_s
-            if own_s >= _ENOUGH * durations.sum():
+            apart = len(kinds) > _MOST_KINDS + 1 and own_s < _MOST_APART * durations.sum()
+            if own_s >= _ENOUGH * durations.sum() and not apart:
                 break
     return best
 
@@ -496,72 +514,42 @@ def _divided(events: Mapping[int, Array], span_s: Span) -> Iterator[tuple[Levels
     further = [needs.cuts(lead, _usual_places(Calls.of(events[lead]), idle_before(events[lead])), until_s) for lead in others]
     calls, idle = Calls.of(events[first], span_s), idle_before(events[first])
 
-    def cut(places: Array) -> tuple[Array, Array]:
-        """Return the cuts at places among the first rank's events, as far as all ranks go on in between, and these places."""
+    def cut(places: Array) -> tuple[Array, Array, bool]:
+        """Return the places among the first rank's events between whose cuts all ranks go on, these cuts, and whether there are
+        more than a few others."""
         found = [needs.cuts(first, places, until_s), *further]
         count = min(map(len, found))
         cuts = np.sum([of_set[len(of_set) - count :] for of_set in found], axis=0)
         going_on = _going_on(cuts)
         kept = going_on if len(going_on) >= max(3, _LEAST_PROGRESS * count - 1) else going_on[:0]
-        return places[len(found[0]) - count : len(found[0])][kept], cuts[kept]
+        return places[len(found[0]) - count : len(found[0])][kept], cuts[kept], count - len(kept) > _FEW_MERGED
 
-    for levels in islice(calls.levels(), _MOST_PERIODS):
-        stretches = calls.stretches(levels)
-        for shift in calls.shifts(levels, stretches, idle)[:_MOST_SHIFTS] if stretches else ():
-            places = calls.index[calls.places(levels, stretches, shift)]
+    uneven = []  # as planes of a sweep: longer periods come first
+    ends = np.append(calls.index, calls.index[-1:] + 1)
+    repeated = ((levels, calls.stretches(levels)) for levels in calls.levels())
+    for levels, stretches in islice((both for both in repeated if both[1]), _MOST_PERIODS):
+        for shift in calls.shifts(levels, stretches, idle)[:_MOST_SHIFTS]:
+            places = ends[calls.places(levels, stretches, shift)]
             if len(cut(places[:_FIRST_CUTS])[0]):  # the first ones tell soon that it cannot be
-                at, cuts = cut(places)
+                at, cuts, merged = cut(places)
                 if len(at):
-                    yield levels, np.searchsorted(calls.index, at), cuts
+                    uneven.append((levels, np.searchsorted(calls.index, at), cuts))
+                    if not merged:
+                        yield uneven.pop()
                     break
-    yield from _marked(events, calls.index[calls.kinds // 256 == COLLECTIVE], first, cut)
-
-
-def _marked(
-    events: Mapping[int, Array], at: Array, first: int, cut: Callable[[Array], tuple[Array, Array]]
-) -> Iterator[tuple[Levels, Array, Array]]:
-    """Yield the way to cut by a collective that ends each step of a program whose messages come in no order (particles, polls).
-
-    ``at``: where the first rank's collectives lie. Those alike in call, communicator, root and bytes are a mark. Of the marks
-    that cover most of the time, calls and bytes, those are taken between which about as much is sent each time, and of these
-    the one with the most steps. Where next to nothing is sent between two, it is a part of the following step.
-    """
-    columns = np.stack([events[first][at][name].astype(np.int64) for name in ("call", "comm", "peer", "bytes")], axis=1)
-    number, counts = np.unique(columns, axis=0, return_inverse=True, return_counts=True)[1:]
-    if not len(at):
-        return
-    moved = [
-        np.append(0.0, np.cumsum(of_rank["bytes"] * np.isin(of_rank["kind"], (SEND, BLOCKING_SEND, PUT, GET))))
-        for _, of_rank in sorted(events.items())
-    ]
-    found: list[tuple[float, int, Array]] = []  # cover, calls of a step, cuts
-    for mark in np.argsort(-counts, kind="stable")[:_MOST_MARKS].tolist():
-        cuts = cut(at[number.reshape(-1) == mark] + 1)[1] if counts[mark] > _LEAST_MARKS else at[:0]
-        if not len(cuts):
-            continue
-        sent = np.sum([of_rank[cuts[:, column]] for column, of_rank in enumerate(moved)], axis=0)
-        ends = np.append(True, np.diff(sent) > _LITTLE * np.diff(sent).mean())
-        if ends.mean() < _LEAST_ENDS:
-            continue
-        cuts, volume = cuts[ends], np.diff(sent[ends])
-        alike = np.minimum(volume[1:], volume[:-1]).sum() / max(1.0, np.maximum(volume[1:], volume[:-1]).sum())
-        if len(volume) >= _LEAST_MARKS - 1 and alike >= _ALIKE:
-            own = cuts[:, sorted(events).index(first)]
-            lasted = np.diff(begun_ns(events[first], own[[0, -1]]))[0] / float(events[first]["end_ns"].max())
-            shares = (lasted, (own[-1] - own[0]) / len(events[first]), volume.sum() / sum(of_rank[-1] for of_rank in moved))
-            cover, calls = float(np.mean(shares)), int(np.median(np.diff(own)))
-            found.append((cover, calls, cuts))
-    most = max((cover for cover, _, _ in found), default=0.0)
-    if most >= _LEAST_COVER:
-        cover, calls, cuts = max((one for one in found if one[0] >= 0.75 * most), key=lambda one: len(one[2]))
-        yield Levels(0, calls, 0, cover, 0), calls * np.arange(len(cuts)), cuts
+    yield from uneven
+    cover, ends = marked(events, calls.index[calls.kinds // 256 == COLLECTIVE], first, cut)
+    if len(ends):
+        number = int(np.median(np.diff(ends[:, sorted(events).index(first)])))
+        yield Levels(0, number, 0, cover, 0), number * np.arange(len(ends)), ends
 
 
 def _usual_places(calls: Calls, idle: Array) -> Array:
     """Return where a rank's steps most likely begin in its events."""
     for levels in calls.levels():
         if stretches := calls.stretches(levels):
-            return calls.index[calls.places(levels, stretches, calls.shifts(levels, stretches, idle)[0])]
+            ends = np.append(calls.index, calls.index[-1:] + 1)
+            return ends[calls.places(levels, stretches, calls.shifts(levels, stretches, idle)[0])]
     return np.array([], int)
 
 
@@ -574,9 +562,3 @@ def _going_on(cuts: Array) -> Array:
         if (cut > cuts[kept[-1]]).all():
             kept.append(number)
     return np.array(kept)
-
-
-def begun_ns(events: Array, cuts: Array) -> Array:
-    """Return when what follows cuts began; of the last one, when the last call ended."""
-    starts = np.append(events["start_ns"], events["end_ns"][-1:])
-    return np.asarray(starts[np.minimum(cuts, len(starts) - 1)])

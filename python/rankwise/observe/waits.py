@@ -12,7 +12,7 @@ each other, computing or waiting itself; for the latter those are blamed for who
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -154,8 +154,8 @@ def waits_of_calls(events: Mapping[int, Array], names: Sequence[str] = ()) -> Ca
     latest = {rank: _Latest(call.count) for rank, call in calls.items()}
     # A receive is waited for in its own call or in the one that completes it; so is a send.
     for mine, theirs, kind in ((receives, sends, LATE_SENDER), (sends, receives, LATE_RECEIVER)):
-        for rank, call in calls.items():
-            of_rank = np.nonzero(mine.rank == rank)[0]
+        for rank, of_rank in mine.by_rank(calls):
+            call = calls[rank]
             where = call.waits_in(mine.position[of_rank])
             inside = where >= 0
             of_rank, where = of_rank[inside], where[inside]
@@ -243,6 +243,14 @@ class _Ends:
     posted: Array
     done: Array
 
+    def by_rank(self, ranks: Iterable[int]) -> Iterator[tuple[int, Array]]:
+        """Yield of each rank which of these are its own."""
+        order = np.argsort(self.rank, kind="stable")
+        ranks = list(ranks)
+        first, behind = (np.searchsorted(self.rank[order], ranks, side) for side in ("left", "right"))
+        for rank, begin, end in zip(ranks, first.tolist(), behind.tolist(), strict=True):
+            yield rank, order[begin:end]
+
 
 def _matched(events: Mapping[int, Array]) -> tuple[_Ends, _Ends, float]:
     """Return the sends and receives of each message, and the share of messages left over."""
@@ -259,9 +267,10 @@ def _matched(events: Mapping[int, Array]) -> tuple[_Ends, _Ends, float]:
                 rows[:, column] = values
             rows[:, 6] = of_rank["start_ns"][at]
             rows[:, 7] = of_rank["end_ns"][at]
-            other = rows[:, 1 - side]
-            sides[side].append(rows[np.isin(other, list(events))])
+            sides[side].append(rows)
     sent, received = (np.concatenate(side) if side else np.zeros((0, 8), np.int64) for side in sides)
+    ranks = np.array(list(events), np.int64)
+    sent, received = (rows[np.isin(rows[:, to], ranks)] for rows, to in ((sent, 1), (received, 0)))
     sent, received = (rows[np.lexsort(rows[:, [4, 3, 2, 1, 0]].T)] for rows in (sent, received))
     keys, which, counts = np.unique(np.concatenate([sent, received])[:, :4], axis=0, return_inverse=True, return_counts=True)
     which = which.reshape(-1)

@@ -49,7 +49,7 @@ def test_cycles_of_particles_are_steps_whatever_is_sent_in_each(
     assert code == 0 and record is not None
     steps = evidence_of(record, "app.comm").steps
     assert steps is not None and steps.levels.part == 0
-    assert len(steps.durations_s) == 11 and steps.words.startswith("about ")  # from the end of the first to that of the twelfth
+    assert len(steps.durations_s) == 12 and steps.words.startswith("about ")
     sums = [name == "MPI_Allreduce" for name in record.header["calls"]]
     for rank, of_rank in record.events.items():
         for end in steps.ends[:, rank]:
@@ -57,16 +57,17 @@ def test_cycles_of_particles_are_steps_whatever_is_sent_in_each(
             assert sums[last["call"]] and last["bytes"] == 104
 
 
-def test_a_pipeline_of_puts_is_cut_and_named_as_one_of_messages() -> None:
+@pytest.mark.parametrize("rows", [10, 79])
+def test_a_pipeline_of_puts_is_cut_and_named_as_one_of_messages(rows: int) -> None:
     """Each rank is exposed to the one on its left, and the last one's corner goes back to the first."""
-    messages = simulate(wavefront(RANKS, STEPS, 10))
+    messages = simulate(wavefront(RANKS, STEPS, rows))
     events = {rank: _one_sided(of_rank) for rank, of_rank in messages.items()}
     steps, expected = common_steps(events), common_steps(messages)
     assert steps is not None and expected is not None and len(steps.durations_s) == len(expected.durations_s) == STEPS - 1
     for rank, of_rank in events.items():
         borders = zip(steps.begins[:, rank], steps.ends[:, rank], strict=True)
         exposed = [np.count_nonzero(of_rank["kind"][begin:end] == EXPOSED) for begin, end in borders]
-        assert set(exposed) == {1 if rank == 0 else 10}
+        assert set(exposed) == {1 if rank == 0 else rows}
     found, of_messages = (levels_of(all_ranks) for all_ranks in (events, messages))
     assert found[:2] == of_messages[:2] and found.fill == RANKS - 1
 

@@ -52,7 +52,7 @@ def test_a_neighbourhood_collective_is_its_messages_in_the_step_too(
     code, record = observe([*start("pip", 4), str(build("pip", "neighbor_steps.c"))], tmp_path / "app.comm")
     assert code == 0 and record is not None
     evidence = evidence_of(record, "app.comm")
-    assert evidence.steps is not None and [kind.steps for kind in evidence.steps.kinds] == [19]
+    assert evidence.steps is not None and [kind.steps for kind in evidence.steps.kinds] == [20]
     whole = {(pair["source"], pair["dest"]): pair["bytes"] for pair in pairs(record)}
     traffic = evidence.traffic
     per_step = dict(zip(zip(traffic.source.tolist(), traffic.peer.tolist(), strict=True), traffic.bytes.tolist(), strict=True))

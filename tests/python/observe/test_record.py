@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankwise.advise.evidence import evidence_of
 from rankwise.errors import InputError
-from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record, read_record, write_record
+from rankwise.observe.record import COLLECTIVE, EVENT, HISTOGRAM_BINS, Record, read_record, record_of_events, write_record
+from synthetic_events import ring, simulate
 
 
 def a_record(ranks: int, seed: int, events: int = 5) -> Record:
@@ -66,6 +68,23 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, ranks
     assert read.events.keys() == record.events.keys()
     for rank, wanted in record.events.items():
         np.testing.assert_array_equal(read.events[rank], wanted)
+
+
+@pytest.mark.parametrize("mixed", [0, 1 << 40])  # deflated or not
+def test_of_too_many_events_the_first_are_looked_at(tmp_path: Path, mixed: int) -> None:
+    path, events = tmp_path / "app.comm", simulate(ring(4, 500, 100_000, reduce_every=1))
+    for rank, of_rank in events.items():
+        of_rank["tag"][of_rank["kind"] == COLLECTIVE] = -1
+        of_rank["start_ns"] -= np.random.default_rng(rank).integers(0, 400 if mixed else 1, len(of_rank))
+    windows = [{"rank": r, "first_call": 0, "first_event": 0, "events": len(e)} for r, e in events.items()]
+    header = {"calls": [f"MPI_{i}" for i in range(8)], "windows": windows, "seconds": 0.06}
+    write_record(path, record_of_events(events, header, ["n0"], [0] * 4))
+    read = read_record(path, 1000)
+    assert {len(of_rank) for of_rank in read.events.values()} == {250}
+    assert {window["events"] for window in read.header["windows"]} == {250}
+    evidence = evidence_of(read, "app")
+    assert evidence.steps is not None and evidence.steps.steps in range(24, 28)  # of 9 events
+    assert "of 18000 events the first 1000 are looked at" in evidence.notes
 
 
 def test_any_damage_is_told_in_one_line(tmp_path: Path) -> None:

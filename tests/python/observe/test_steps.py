@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.observe.needs import TooLongError, actual_receives
+from rankwise.observe.phases import phased
 from rankwise.observe.record import BLOCKING_SEND, COMPLETION
 from rankwise.observe.steps import Steps, common_steps, levels_of
+from rankwise.observe.waits import analyse
 from synthetic_events import Op, ring, simulate, wavefront
 
 
@@ -256,7 +258,7 @@ def test_a_sweep_over_a_grid_has_its_corners_and_the_reduction_as_a_step() -> No
         programs.append(ops)
     events = simulate(programs)
     steps = common_steps(events)
-    assert steps is not None and steps.levels.step == 8 * planes + 1 and len(steps.durations_s) == 11
+    assert steps is not None and steps.levels.step == 8 * planes + 1 and len(steps.durations_s) == 12
     assert_consistent(events, steps)
 
 
@@ -301,3 +303,17 @@ def test_the_representative_step_does_not_begin_with_the_program() -> None:
     """What is computed before a rank's very first call is in no event."""
     steps = common_steps(simulate(ring(4, 9, 40_000)))
     assert steps is not None and steps.begins[steps.representative].all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_program_that_ends_in_the_middle_of_a_step_has_those_before(seed: int) -> None:
+    """Each rank's calls end somewhere in the last two of its steps."""
+    events = simulate(ring(6, 20, 100_000, reduce_every=1))
+    rng = np.random.default_rng(seed)
+    ended = {rank: of_rank[: len(of_rank) - int(rng.integers(1, 18))] for rank, of_rank in events.items()}
+    steps = common_steps(ended)
+    assert steps is not None and steps.levels.step == 9 and 16 <= len(steps.durations_s) <= 19
+    assert_consistent(ended, steps)
+    assert phased(ended, steps).phases > 0
+    waits = analyse({rank: steps.window(ended, rank) for rank in ended}, 6)
+    assert waits.why_not is None and waits.unmatched == 0
