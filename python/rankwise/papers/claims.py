@@ -89,7 +89,8 @@ class Verdict(Record):
 
 @dataclass(frozen=True)
 class Claim(Generic[Data]):
-    """A sentence: ``ours`` finds the figure that decides, ``show`` writes it, what is said of it as ``{words}`` or behind it.
+    """A sentence: ``ours`` finds the figure that decides; ``show`` (a format or a function) writes it; what is said of it
+    stands as ``{words}`` or behind it.
 
     ``command``: what gives the figure, where it is not the paper's own.
     """
@@ -98,17 +99,17 @@ class Claim(Generic[Data]):
     says: str
     allowed: Allowed
     ours: Callable[[Data], Found] | None
-    show: str = "{:.3g}"
+    show: str | Callable[[float], str] = "{:.3g}"
     command: str = ""
 
     def judged(self, data: Data, command: str) -> Verdict:
         """Hold it against data."""
         if self.ours is None:
-            return Verdict(self.where, self.says, "", self.show, None, None, None)
+            return Verdict(self.where, self.says, "", str(self.show), None, None, None)
         found = self.ours(data)
         value, words = found if isinstance(found, tuple) else (found, "")
-        shown = self.show.format(value, words=words)
-        shown += f": {words}" if words and "{words}" not in self.show else ""
+        shown = self.show.format(value, words=words) if isinstance(self.show, str) else self.show(value)
+        shown += f": {words}" if words and "{words}" not in str(self.show) else ""
         low, high = (None if math.isinf(end) else float(end) for end in self.allowed)
         return Verdict(self.where, self.says, self.command or command, shown, float(value), low, high)
 
@@ -163,7 +164,7 @@ class Tally(Generic[Judged]):
 def summary(verdicts: Sequence[Verdict]) -> str:
     """Say how many sentences hold."""
     told, kinds = Tally(verdicts), [verdict.verdict for verdict in verdicts]
-    rest = {CANNOT: "cannot be computed", DONE: "were future work, done here"}
+    rest = {CANNOT: "cannot be computed", DONE: "of future work, done here"}
     more = (f"; {kinds.count(kind)} {words}" for kind, words in rest.items() if kind in kinds)
     return f"{told} sentences with a figure hold{''.join(more)}."
 

@@ -237,7 +237,7 @@ def _comparison_table() -> Table[Any]:
     def reading(name: str, head: str) -> list[Column[Published]]:
         ours, off, close = (attrgetter(f"{name}{what}") for what in ("", "_difference", "_within_5_percent"))
         return [
-            Column(head, lambda row: show_value(ours(row), row.unit, row.printed)),
+            Column(head, lambda row: row.written(ours(row))),
             Column("difference", lambda row: f"{100 * off(row):+.1f} % {'✓' if close(row) else '✗'}"),
         ]
 
@@ -247,19 +247,6 @@ def _comparison_table() -> Table[Any]:
     ]  # fmt: skip
     caption = "✓: within 5 % of the published figure. ✗: not."
     return records_table(PUBLISHED, seen, name="predictions", caption=caption)
-
-
-def show_value(value: float, unit: str, printed: str) -> str:
-    """Write our value in the manner of the printed one."""
-    if printed.endswith("%"):
-        return f"{100 * value:.3f} %"
-    if unit == "flop/s":
-        return f"{value / 1e18:.2f} EF/s" if value >= 1e17 else f"{value / 1e15:.2f} PF/s"
-    if unit == "s":
-        return f"{value:.3f} s"
-    if value >= 1e6:
-        return f"{value / 1e6:.2f}M"
-    return f"{value / 1e3:.1f}k" if value >= 1e3 else f"{value:.3g}"
 
 
 def _agreement(curve: Curve) -> str:

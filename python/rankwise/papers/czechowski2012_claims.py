@@ -71,9 +71,9 @@ def _design(name: str) -> model.Bar:
     return found
 
 
-def _both(ours: Callable[[str], float], show: str) -> Callable[[Numbers], Found]:
+def _both(ours: Callable[[str], float], show: Callable[[float], str]) -> Callable[[Numbers], Found]:
     """By the literal text, and in words by the memory term that the figures imply."""
-    return lambda _: (ours(fft3d.LITERAL), f"by the memory term that the figures imply {show.format(ours(fft3d.EFFECTIVE))}")
+    return lambda _: (ours(fft3d.LITERAL), f"by the memory term that the figures imply {show(ours(fft3d.EFFECTIVE))}")
 
 
 def _published(one: model.Published) -> Claim[Numbers]:
@@ -82,8 +82,7 @@ def _published(one: model.Published) -> Claim[Numbers]:
         above(one.published) if one.printed.startswith("over") else about(one.published, 0.15 if one.rough else model.CLOSE)
     )
     figure = ", Fig. 5" if one.prediction == 2 else ", Fig. 6" if one.prediction == 3 else ""
-    show = f"{{:.3g}} {one.unit}".removesuffix(" 1")
-    return Claim(f"6, Prediction {one.prediction}{figure}", says, allowed, _both(one.of, "{:.3g}"), show, _PROJECT)
+    return Claim(f"6, Prediction {one.prediction}{figure}", says, allowed, _both(one.of, one.written), one.written, _PROJECT)
 
 
 def _cell(i: int) -> Claim[Numbers]:
@@ -107,7 +106,9 @@ def _trend(name: str) -> Claim[Numbers]:
 
     falls = name == "3-D torus"
     says = f"T_mem / T_net {'falls' if falls else 'rises'} on a {name}"
-    return Claim("6, Fig. 6, Eq. 10", says, below(1) if falls else above(1), _both(of, "x {:.2f}"), "x {:.2f} in ten years")
+    return Claim(
+        "6, Fig. 6, Eq. 10", says, below(1) if falls else above(1), _both(of, "x {:.2f}".format), "x {:.2f} in ten years"
+    )
 
 
 def _largest_ratio(reading: str) -> float:
@@ -206,12 +207,12 @@ def _traded(reading: str) -> float:
 
 
 CLAIMS: Sequence[Claim[Numbers]] = (
-    Claim("Abstract, 1", "a CPU-like design might be faster", above(1), _both(_gain, "{:.1f}"), "{:.2f} times"),
+    Claim("Abstract, 1", "a CPU-like design might be faster", above(1), _both(_gain, "{:.1f}".format), "{:.2f} times"),
     cannot("1", "pencils are the best decomposition", "other work's measurements; 'rankwise choose fft3d' asks yours"),
     cannot("1", "estimates are optimistic, the aim is a bound", "an intention; Figures 2 to 4 below"),
     cannot("2", "34.7 TF/s by 88,126 processors", "HPC Challenge's, of which no run is described"),
     Claim("2", "32^3 in 4 us is 614 GF/s", about(614e9, 0.005), lambda of: fft3d.Transform(of.anton_points).flops / 4e-6,
-          "{:.4g} flop/s"),
+          lambda flop_per_s: f"{flop_per_s / 1e9:.1f} GF/s"),
     cannot("3, Fig. 1", "three computation and two communication phases",
            "a picture; 'rankwise run fft3d' does and checks them"),
     Claim("3.1.1, Eq. 1", "other algorithms: about 20 % fewer flops", about(0.2, 0.05),
@@ -230,7 +231,7 @@ CLAIMS: Sequence[Claim[Numbers]] = (
           "rankwise machines show hopper"),
     Claim("5.1", "Hopper: 1.288 PF/s", about(1.288e15, 0.002),
           lambda of: _figure("hopper", "nodes")(of) * _figure("hopper", "cores")(of) * 2.1e9 * 4,
-          "{:.4g} flop/s by 4 flops a cycle", "rankwise machines show hopper"),
+          lambda flop_per_s: f"{flop_per_s / 1e15:.3f} PF/s by 4 flops a cycle", "rankwise machines show hopper"),
     Claim("5.1", "6,392 nodes form a 17x8x24 torus", about(6392, 0.05), lambda of: 2 * math.prod(of.torus),
           "{:.0f} with two nodes a place"),
     Claim("5.1", "Keeneland: 120 nodes", exactly(120), _figure("keeneland", "nodes"), "{:.0f}",
@@ -245,13 +246,13 @@ CLAIMS: Sequence[Claim[Numbers]] = (
     *(_cell(i) for i in range(len(table1.cells()))),
     Claim("6", "n = 21,000 is a power of two (section 1)", exactly(1),
           lambda of: model.N / 2 ** round(math.log2(of.anton_points * 512)),
-          "{:.2f} of the nearest"),
+          "{:.2f} times the nearest"),
     *(_published(one) for one in model.PUBLISHED),
     Claim("6, Fig. 5", "flops: three orders below communication", about(3, 0.2), _orders, "{:.1f} orders", _PROJECT),
     Claim("6, Fig. 5", "CPU-1 needs less of both times", below(1),
           lambda of: max(_design("cpu1").network_s / _design("gpu").network_s,
           _design("cpu1").memory_s / _design("gpu").memory_s), "at most {:.2f} times"),
-    Claim("6, Fig. 5", "CPU-2 trades memory time for less network time", below(1), _both(_traded, "{:.2f}"),
+    Claim("6, Fig. 5", "CPU-2 trades memory time for less network time", below(1), _both(_traded, "{:.2f}".format),
           "network {:.2f} times"),
     Claim("6, Eq. 10", "C_node / R_peak decreases", below(1), _growth("node_peak", "machine_peak", ("cpu", "both")),
           "x {:.3f} in ten years"),
@@ -259,16 +260,17 @@ CLAIMS: Sequence[Claim[Numbers]] = (
           _growth("link_bandwidth", "memory_bandwidth", ("both", "cpu")),
           "x {:.2f} in ten years"),
     *(_trend(name) for name in model.TOPOLOGIES),
-    Claim("6, Fig. 6", "the ratio of a 3-D torus is below one", below(1), _both(_largest_ratio, "{:.2f}"), "at most {:.2f}"),
+    Claim("6, Fig. 6", "the ratio of a 3-D torus is below one", below(1), _both(_largest_ratio, "{:.2f}".format),
+          "at most {:.2f}"),
     Claim("6, Fig. 6", "a 4-D torus is well balanced: level", about(1, 0.25),
           _both(lambda reading: model.figure6(reading)["4-D torus"][-1][1],
-          "{:.2f}"), "{:.2f} in 2020"),
+          "{:.2f}".format), "{:.2f} in 2020"),
     Claim("6, Prediction 3", "memory could dominate", above(1),
           _both(lambda reading: max(c[-1][1] for c in model.figure6(reading).values()),
-          "{:.1f}"), "T_mem / T_net at most {:.2f} in 2020"),
+          "{:.1f}".format), "T_mem / T_net at most {:.2f} in 2020"),
     Claim("6, Eq. 11", "rho grows faster than Z", above(1), _growth("cores", "cache", ("cpu", "cpu")), "x {:.2f} in ten years"),
     Claim("6, Eq. 11", "stacked memory keeps the left side constant", below(1.1), _stacked_keeps, "x {:.1f}"),
-    Claim("6, Eq. 11", "balance: no node beyond it", NONE, _beyond, "{:.0f} are"),
+    Claim("6, Eq. 11", "balance: no node beyond it", NONE, _beyond, "{:.0f} are beyond it"),
     Claim("7", "GPUs extend the time until links outpace memory", above(0), _later, "{:.0f} years later"),
     cannot("7", "mobile processors would be excellent", "no figure of one is given"),
     cannot("7", "future: other computations, power, energy, cost",

@@ -86,6 +86,18 @@ class Published(Record):
         """Ours by a reading of the memory term."""
         return self.ours(figure5(reading))
 
+    def written(self, value: float) -> str:
+        """Write a value of ours in the manner of the printed one."""
+        if self.printed.endswith("%"):
+            return f"{100 * value:.3f} %"
+        if self.unit == "flop/s":
+            return f"{value / 1e18:.2f} EF/s" if value >= 1e17 else f"{value / 1e15:.2f} PF/s"
+        if self.unit == "s":
+            return f"{value:.3f} s"
+        if value >= 1e6:
+            return f"{value / 1e6:.2f}M"
+        return f"{value / 1e3:.1f}k" if value >= 1e3 else f"{value:.3g}"
+
 
 PUBLISHED = (
     Published("gpu_performance", 1, "GPU design: performance", "flop/s", "2.8 PF/s", 2.8e15, lambda by: by.gpu.flop_per_s),

@@ -26,7 +26,7 @@ def test_what_is_said_of_table_2_is_held_against_table_2() -> None:
     latency, bandwidth = (
         _of(of, f"Table 2, Fig. {number}", what) for number, what in ((7, "latency rises"), (8, "bandwidth falls"))
     )
-    assert latency.holds is False and latency.figures == "1 of the sizes against it: sockets of a node at 4 MiB"
+    assert latency.holds is False and latency.figures == "contradicted by 1 of the sizes: sockets of a node at 4 MiB"
     assert bandwidth.holds
     near, far, nodes = of.single
     longer = far.latency_s.copy()
