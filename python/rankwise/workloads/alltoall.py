@@ -6,10 +6,21 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.errors import InputError
 from rankwise.records import key, record
 from rankwise.units import format_size, parse_ints, parse_sizes
-from rankwise.workloads.base import Case, Options, Program, Site, Times, Transpose, Workload, joined, option, require_known
+from rankwise.workloads.base import (
+    Case,
+    Options,
+    Program,
+    Site,
+    Times,
+    Transpose,
+    Workload,
+    joined,
+    option,
+    require_known,
+    require_ranks,
+)
 from rankwise.workloads.exchange import DEFAULT_RANKS
 
 METHODS = ("alltoall", "pairwise")
@@ -81,8 +92,7 @@ class AlltoallWorkload(Workload):
         for method in methods:
             require_known(method, METHODS, "--method")
         ranks = parse_ints(options.ranks, "--ranks") if options.ranks is not None else [site.ranks or DEFAULT_RANKS]
-        if max(ranks) > _MOST_RANKS:
-            raise InputError(f"{max(ranks)} ranks are more than an all-to-all is walked for: stay below {_MOST_RANKS}")
+        require_ranks(max(ranks), "an all-to-all", _MOST_RANKS)
         sizes = parse_sizes(options.size, "--bytes")
         return [AlltoallCase(number, method, size) for number in ranks for size in sizes for method in methods]
 

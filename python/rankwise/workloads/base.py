@@ -388,6 +388,14 @@ def require_known(name: str, known: Sequence[str], what: str) -> None:
         raise InputError(f"{what} '{name}' is unknown: choose {', '.join(known[:-1])} or {known[-1]}")
 
 
+def require_ranks(ranks: int, what: str, most: int = 1_000_000) -> None:
+    """Raise InputError for more ranks than a pattern can be predicted for in the memory and time that people have."""
+    from rankwise.errors import InputError
+
+    if ranks > most:
+        raise InputError(f"{ranks} ranks are more than {what} can be predicted for: stay below {most}")
+
+
 def joined(values: Any) -> str:
     """Return values as the kernels read a list."""
     return ",".join(map(str, values))

@@ -30,6 +30,7 @@ from rankwise.workloads.base import (
     joined,
     option,
     require_known,
+    require_ranks,
 )
 from rankwise.workloads.collective_schedule import Schedule, candidates_of
 from rankwise.workloads.exchange import DEFAULT_RANKS
@@ -216,8 +217,7 @@ class CollectiveWorkload(Workload):
     def _calls(self, o: CollectiveOptions, site: Site) -> Iterator[Call]:
         require_known(o.collective, KINDS, "collective")
         ranks = parse_ints(o.ranks, "--ranks") if o.ranks is not None else [site.ranks or DEFAULT_RANKS]
-        if max(ranks) > _MOST_RANKS:
-            raise InputError(f"{max(ranks)} ranks are more than a collective is walked for: stay below {_MOST_RANKS}")
+        require_ranks(max(ranks), "a collective", _MOST_RANKS)
         sizes = [0] if o.collective == "barrier" else parse_sizes(o.size, "--bytes")
         for number in ranks:
             nodes = tuple(site.layout(number)) if site.layout is not None else ()

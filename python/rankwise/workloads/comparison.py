@@ -303,6 +303,8 @@ class Validation(Record):
         if self.session.wrong:
             many = f"{self.session.wrong} of {len(self.session.rows)} cases"
             return f"Predictions are off by {off}; the cost model is wrong in {many} by more than noise explains."
+        if not all(comparison.inside_interval for comparison in self.comparisons):
+            return f"The cost model holds; predictions are off by {off}."
         return f"Predictions hold: off by {off}."
 
     @classmethod

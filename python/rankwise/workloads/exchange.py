@@ -12,12 +12,11 @@ from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.records import computed, key, printable, record, told
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_sizes
-from rankwise.workloads.base import Case, Options, Program, Site, Times, Workload, joined, option, require_known
+from rankwise.workloads.base import Case, Options, Program, Site, Times, Workload, joined, option, require_known, require_ranks
 
 DEFAULT_RANKS = 64  # as in the paper that the Shift model comes from
 _MOST_LAYERS = 1_000_000
 _MOST_BYTES = 2**50
-_MOST_RANKS = 1_000_000
 FALLBACK = "SMPI has no neighbourhood collectives: the same messages went by MPI_Isend and MPI_Irecv"
 # SMPI 3.32 does not keep the order of persistent messages of different sizes, as team-shift sends them with teams that differ.
 _NOT_PERSISTENT = "SMPI mixes up persistent messages of different sizes: the same messages went by MPI_Isend and MPI_Irecv"
@@ -179,8 +178,7 @@ def make_grid(dims: str, boxes: int | None) -> tuple[int, ...]:
         raise InputError(f"--ranks {boxes} is too small: it must be at least 1")
     shape = parse_shape(dims, "--dims")
     asked = math.prod(shape) if "x" in dims.lower() else boxes or 1
-    if asked > _MOST_RANKS:
-        raise InputError(f"{asked} ranks are more than a schedule is walked for: stay below {_MOST_RANKS}")
+    require_ranks(asked, "an exchange")
     if "x" in dims.lower():
         grid = tuple(shape)
     elif shape[0] <= 3:

@@ -23,6 +23,7 @@ from rankwise.workloads.base import (
     Workload,
     joined,
     option,
+    require_ranks,
 )
 from rankwise.workloads.fft3d_case import CALIBRATED, METHODS, PHASES, SHORTENED, TIMED, FftTransform
 from rankwise.workloads.fft3d_model import modelled, predicted, with_computing
@@ -298,6 +299,7 @@ class FftWorkload(Workload):
         asked = None if o.grid is None else _process_grid(o.grid)
         # Rates are of few numbers of ranks.
         counts = parse_ints(o.ranks, "--ranks") if o.ranks is not None else [site.ranks or (math.prod(asked) if asked else 2)]
+        require_ranks(max(counts), "a 3-D FFT")
         return [
             FftCase(
                 n, fft_grid(n, o.real, ranks, asked), o.real, o.precision, o.order, o.method, o.direction,

@@ -17,7 +17,7 @@ from rankwise.files import read_json
 from rankwise.reading import read_document
 from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_size, parse_sizes
-from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workload, option, require_known
+from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workload, option, require_known, require_ranks
 from rankwise.workloads.observed import ReplayedCase
 
 if TYPE_CHECKING:
@@ -346,6 +346,7 @@ def _saved(o: HaloOptions) -> SavedHalo:
 
 def _surface(o: HaloOptions) -> Surface:
     grid = tuple(parse_shape(o.grid, "--grid"))
+    require_ranks(math.prod(grid), "a halo")
     periodic = tuple(parse_periodic(o.periodic, len(grid)))
     if bool(o.halo) == bool(o.box):
         raise InputError(

@@ -17,7 +17,21 @@ from typing import TYPE_CHECKING, Any
 from rankwise.errors import InputError
 from rankwise.records import Interval, computed, key, record, told
 from rankwise.units import format_size, format_time, parse_periodic, parse_shape, parse_sizes
-from rankwise.workloads.base import Aside, Case, Figures, Halo, Options, Program, Row, Site, Times, Workload, joined, option
+from rankwise.workloads.base import (
+    Aside,
+    Case,
+    Figures,
+    Halo,
+    Options,
+    Program,
+    Row,
+    Site,
+    Times,
+    Workload,
+    joined,
+    option,
+    require_ranks,
+)
 from rankwise.workloads.exchange import FALLBACK
 
 if TYPE_CHECKING:
@@ -208,6 +222,7 @@ class StencilWorkload(Workload):
     def cases(self, options: StencilOptions, site: Site) -> list[StencilCase]:
         o = options
         shape, mappings = parse_shape(o.grid, "--grid"), _mappings(o)
+        require_ranks(math.prod(shape), "a stencil")
         flags, sizes_bytes = parse_periodic(o.periodic, len(shape)), parse_sizes(o.size, "--bytes")
         if o.repetitions is not None and not 1 <= o.repetitions <= 100_000:
             raise InputError(f"--repetitions {o.repetitions} is not a number of exchanges: give 1 to 100000")

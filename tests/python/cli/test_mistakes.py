@@ -42,6 +42,13 @@ WRONG_INPUT = [
     ("predict exchange --profile nodes.json --mode ssend,isnd", "send mode 'isnd' is unknown", "did you mean isend?"),
     ("predict exchange --profile nodes.json --link-model hocney", "no model 'hocney'", "did you mean hockney?"),
     ("predict alltoall --profile nodes.json --method pairwse", "--method 'pairwse' is unknown", "did you mean pairwise?"),
+    # Sizes beyond reach
+    ("predict exchange --profile nodes.json --dims 4096x4096x4", "67108864 ranks are more", "stay below 1000000"),
+    ("predict halo --profile nodes.json --grid 4096x4096x4 --box 8x8x8", "are more than a halo", "stay below 1000000"),
+    ("predict stencil --profile nodes.json --grid 4096x4096 --nodes 262144 --ppn 64", "than a stencil", "stay below 1000000"),
+    ("predict fft3d --profile nodes.json --n 8192 --ranks 16777216", "are more than a 3-D FFT", "stay below 1000000"),
+    ("predict alltoall --profile nodes.json --ranks 5000", "5000 ranks are more than an all-to-all", "stay below 4096"),
+    ("predict collective allreduce --profile nodes.json --ranks 2000000", "more than a collective", "stay below 1048576"),
     (f"{GRID} --algorithm kdtree", "mapping algorithm 'kdtree' is unknown", "did you mean kd-tree?"),
     (f"{GRID} --stencil nearest", "stencil 'nearest' is unknown", "did you mean nearest-neighbor?"),
     (f"{GRID} --format openmpi", "--format 'openmpi' is unknown", "did you mean openmpi-rankfile?"),
