@@ -102,11 +102,10 @@ std::string address_of(int (*end_of)(int, sockaddr*, socklen_t*), int file) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (end_of(file, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
-  const auto* old = reinterpret_cast<const sockaddr_in*>(&address);
-  const auto* now = reinterpret_cast<const sockaddr_in6*>(&address);
-  if (address.ss_family == AF_INET) return {reinterpret_cast<const char*>(&old->sin_addr), sizeof old->sin_addr};
-  return address.ss_family == AF_INET6 ? std::string(reinterpret_cast<const char*>(&now->sin6_addr), sizeof now->sin6_addr)
-                                       : "";
+  const auto* v4 = reinterpret_cast<const sockaddr_in*>(&address);
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&address);
+  if (address.ss_family == AF_INET) return {reinterpret_cast<const char*>(&v4->sin_addr), sizeof v4->sin_addr};
+  return address.ss_family == AF_INET6 ? std::string(reinterpret_cast<const char*>(&v6->sin6_addr), sizeof v6->sin6_addr) : "";
 }
 
 // By congestion control of this rank's TCP connections to other hosts: the largest segment that they send, in bytes. The sockets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import zlib
@@ -20,8 +21,9 @@ def some(values: Sequence[Value], *places: int) -> list[Value]:
     return list(values) if ALL else [values[place] for place in places]
 
 
+@functools.cache
 def fresh_seed() -> int:
-    """Return a seed that is another one for each version of the sources, the same on all machines; with ALL at each run."""
+    """Return a seed that is another one for each version of the sources, the same on all machines; with ALL in each process."""
     if ALL:
         return random.randrange(1 << 30)
     paths = sorted((ROOT / "python/rankwise").glob("**/*.py"))

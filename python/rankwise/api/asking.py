@@ -286,8 +286,7 @@ def _site(verb: str, placed: Callable[[], tuple[Profile | None, Placement]], ran
 
     def mpi() -> str:
         profile = placed()[0]
-        measured = profile.machine.get("mpi") if profile is not None else None
-        return str(measured.get("library_version", "")) if isinstance(measured, dict) else ""
+        return "" if profile is None else profile.mpi_version
 
     return Site(verb, shares_nodes=(ranks_per_node or 1) > 1, layout=layout, mpi=mpi)
 

@@ -167,8 +167,7 @@ def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
         raise InputError(f"--ranks {asked.ranks} is out of range: give one number from 2 to {_MOST_RANKS}")
     placement = profile_placement(profile, asked.ranks_per_node).of_ranks(ranks)
     nodes = nodes_of(placement)
-    measured = profile.machine.get("mpi")
-    says = str(measured.get("library_version", "")) if isinstance(measured, dict) else ""
+    says = profile.mpi_version
     library, why = _library(asked, says, ())
     if library is None:
         return _kept(why, profile)

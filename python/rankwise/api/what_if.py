@@ -342,14 +342,11 @@ def machine_of(question: WhatIf) -> tuple[Priced, str, Profile | None]:
 
 def require_nodes(question: WhatIf, ranks: int, nodes: int) -> None:
     """Raise InputError where a described machine has fewer nodes than so many ranks need."""
+    from rankwise.engines.project import too_many_nodes
     from rankwise.machine.library import load_machine
 
-    most = None if question.machine is None else load_machine(question.machine).get("nodes")
-    if most is not None and nodes > most:
-        raise InputError(
-            f"{ranks} ranks need {format_count(nodes, 'node')}, and {question.machine} has {most:,.0f}: ask for fewer, or put "
-            "more on a node with --ranks-per-node"
-        )
+    for lacking in () if question.machine is None else too_many_nodes(load_machine(question.machine), nodes):
+        raise InputError(f"{ranks} ranks: {lacking}: ask for fewer, or put more on a node with --ranks-per-node")
 
 
 def with_machine(on: Priced, machine: _core.Machine) -> Priced:

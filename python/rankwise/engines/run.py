@@ -146,13 +146,12 @@ class Here:
 
     def changes_since(self, profile: Profile) -> list[str]:
         """Say what of the MPI and, after runs over it, of TCP differs from when a profile was measured."""
-        then, library = profile.machine, short_version(self.mpi.library_version)
+        library, measured, tcp = short_version(self.mpi.library_version), profile.mpi_version, profile.machine.get("tcp")
         changes = []
-        measured = then["mpi"].get("library_version") if isinstance(then.get("mpi"), dict) else None
         if measured and measured != library:
             changes.append(f"this is {library}, and the profile was measured with {measured}: measure with the same MPI")
-        if self._tcp and then.get("tcp") and self._tcp != then["tcp"]:
-            here, there = tcp_words(self._tcp), tcp_words(then["tcp"])
+        if self._tcp and tcp and self._tcp != tcp:
+            here, there = tcp_words(self._tcp), tcp_words(tcp)
             changes.append(f"TCP uses {here}, and used {there} when the profile was measured: measure again")
         return changes
 

@@ -284,6 +284,12 @@ class Profile(Record):
         ]
 
     @property
+    def mpi_version(self) -> str:
+        """What the MPI that it was measured with says of itself; empty: unknown."""
+        mpi = self.machine.get("mpi")
+        return str(mpi.get("library_version", "")) if isinstance(mpi, dict) else ""
+
+    @property
     def is_single(self) -> bool:
         """Whether it rests on one measurement, so that nothing is known of how the machine varies from day to day."""
         spreads = [link.spread for link in self.links.values() if link.spread is not None]

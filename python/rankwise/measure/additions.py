@@ -37,7 +37,7 @@ def added(present: Profile, new: Profile, what: str) -> Profile:
     warnings = new.warnings if renewed else tuple(dict.fromkeys((*present.warnings, *new.warnings)))
     return replace(
         base,
-        machine={**base.machine, **{key: new.machine[key] for key in ("tcp",) if key in new.machine}},
+        machine={**present.machine, **new.machine} if _same_machine(present, new) else base.machine,
         links={name: links[name] for name in LINK_CLASSES if name in links},
         warnings=warnings,
         fft3d=new.fft3d or present.fft3d,

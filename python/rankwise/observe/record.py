@@ -227,7 +227,9 @@ def read_record(path: Path, most_events: int = MOST_EVENTS) -> Record:
     if left and isinstance(header.setdefault("notes", []), list):
         header["notes"].append(f"next to it lies {left}, later: 'rankwise observe recover {where}'")
     if (total := sum(lengths.values())) > (kept := sum(map(len, events.values()))):
-        header.setdefault("notes", []).append(f"of {format_count(total, 'event')} the first {kept} are looked at")
+        header.setdefault("notes", []).append(
+            f"only the first {kept} of {format_count(total, 'event')} are analysed, as many of each rank"
+        )
         for window in header.get("windows", []):
             window["events"] = min(window["events"], max(0, len(events[window["rank"]]) - window["first_event"]))
         header["windows"] = [window for window in header.get("windows", []) if window["events"]]

@@ -576,7 +576,5 @@ def _origin(inputs: Inputs) -> str:
     profile = inputs.profile
     if profile is None:
         return ""
-    mpi = profile.machine.get("mpi")
-    version = mpi.get("library_version") if isinstance(mpi, dict) else None
-    parts = [profile.machine.get("hostname"), version, profile.created[:16].replace("T", ", ")]
+    parts = [profile.machine.get("hostname"), profile.mpi_version, profile.created[:16].replace("T", ", ")]
     return " · ".join(" ".join(str(part).split()) for part in parts if part)

@@ -56,6 +56,8 @@ def test_a_new_ping_pong_renews_itself_and_keeps_all_else() -> None:
     assert both.links["same-socket"].send.samples == 3 * 50 and both.source["of"] == 50
     assert both.links["same-socket"].variants == {"one-to-all": _curve(5), "ssend": _curve(4)}
     assert both.links["other-node"].send.samples == 3 * 7 and both.warnings == ("new",)
+    between = replace(present, machine={**present.machine, "tcp": {"cubic": 1448}})
+    assert added(between, _profile(50), "pingpong").machine == added(_profile(50), between, "pairs").machine == between.machine
     # What another machine's profile said is none of this one's business.
     assert added(present, _profile(50, "else"), "pingpong") == _profile(50, "else")
 

@@ -84,7 +84,7 @@ def test_of_too_many_events_the_first_are_looked_at(tmp_path: Path, mixed: int) 
     assert {window["events"] for window in read.header["windows"]} == {250}
     evidence = evidence_of(read, "app")
     assert evidence.steps is not None and evidence.steps.steps in range(24, 28)  # of 9 events
-    assert "of 18000 events the first 1000 are looked at" in evidence.notes
+    assert "only the first 1000 of 18000 events are analysed, as many of each rank" in evidence.notes
 
 
 def test_any_damage_is_told_in_one_line(tmp_path: Path) -> None:
