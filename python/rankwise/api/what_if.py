@@ -181,14 +181,19 @@ class Projection(Result):
             yield f"rankwise machines show {self.machine}", "where its figures are from"
 
 
+OF_STEPS: Sequence[Column[WhatIfRow]] = (
+    Column("time", "time_s", format_time),
+    Column(None, "time_lo_s"),
+    Column(None, "time_hi_s"),
+    Column("95 %", lambda row: None if row.span is None else _ends(row.span.ends_s)),
+    Column("limited by", "bound", lambda name: BOUNDS[name]),
+    Column("efficiency", lambda row: row.efficiencies and row.efficiencies.parallel, format_share, key="parallel_efficiency"),
+)
 _COLUMNS: Sequence[Column[WhatIfRow]] = (
     Column("network", "network"),
     Column("ranks", "ranks"),
     Column("nodes", "nodes"),
-    Column("time", "time_s", format_time),
-    Column("95 %", lambda row: None if row.span is None else _ends(row.span.ends_s)),
-    Column("limited by", "bound", lambda name: BOUNDS[name]),
-    Column("efficiency", lambda row: row.efficiencies and row.efficiencies.parallel, format_share),
+    *OF_STEPS,
     Column("bytes between", "bytes", format_volume),
 )
 

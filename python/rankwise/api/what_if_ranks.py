@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankwise.api.projecting import WhatIf
 from rankwise.api.results import TRUST, Plot, Result, sentence
-from rankwise.api.what_if import assumed, blocked, factors_of, machine_of, require_nodes, with_machine
+from rankwise.api.what_if import OF_STEPS, assumed, blocked, factors_of, machine_of, require_nodes, with_machine
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.engines.scaled import Check, Curve, checks, priced
 from rankwise.engines.what_if import BOUNDS, WhatIfRow, scaled
@@ -121,11 +121,8 @@ class OtherRanks(Result):
 _COLUMNS: Sequence[Column[WhatIfRow]] = (
     Column("ranks", "ranks"),
     Column("nodes", "nodes"),
-    Column("grid", lambda row: None if row.grid is None else "x".join(map(str, row.grid))),
-    Column("time", "time_s", format_time),
-    Column("95 %", lambda row: None if row.span is None else "–".join(map(format_time, row.span.ends_s))),
-    Column("limited by", "bound", lambda name: BOUNDS[name]),
-    Column("efficiency", lambda row: row.efficiencies and row.efficiencies.parallel, format_share),
+    Column("grid", lambda row: None if row.grid is None else "x".join(map(str, row.grid)), key="grid"),
+    *OF_STEPS,
     Column("node-hours", "node_hours", format_number),
 )
 

@@ -68,7 +68,8 @@ def test_rows_are_written_as_csv(records: list[Path], tmp_path: Path, rankwise: 
     done = rankwise("project", "observed", *map(str, records), "--ranks", "16,24", *words, "--json")
     assert done.code == 0 and "written: " in done.err
     rows = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
-    assert [row["ranks"] for row in rows] == ["16", "24"]
+    assert [(row["ranks"], row["grid"]) for row in rows] == [("16", "4x4"), ("24", "6x4")]
+    assert all(float(row["time_lo_s"]) < float(row["time_s"]) < float(row["time_hi_s"]) for row in rows)
     assert [float(row["time_s"]) for row in rows] == [row["time_s"] for row in done.json["rows"]]
     assert rankwise("project", "observed", str(records[0]), *words[:4], "--grid", "4x3").code == 2
     assert rankwise("project", "observed", *map(str, records), *words[:4]).code == 2
