@@ -163,9 +163,9 @@ class Calls:
                 found = found[self.symbols[found + length] == self.symbols[cut - step + length]]
                 if np.searchsorted(found, cut) - np.searchsorted(found, cut - step) <= 1:
                     last = self.symbols[found[-1] : found[-1] + step]
-                    usual, step_s = self._usual(step, *of_most)
                     whole = np.array_equal(last, self.symbols[cut - step : cut])
-                    whole &= usual.get(shift, 0.0) < _LITTLE_COMPUTING * step_s  # nothing is computed behind the last
+                    # Nothing is computed behind the last.
+                    whole &= self._usual_s(shift, step, *of_most) < _LITTLE_COMPUTING * self._step_s(step, *of_most)
                     return np.append(found, found[-1] + step) if whole else found
         symbols, volume = self.symbols[cut - step : cut], self.volume[cut - step : cut]
         aligned: list[int] = []
@@ -192,21 +192,20 @@ class Calls:
         """Return the stretch with the most calls, bytes and time."""
         return max(stretches, key=lambda both: float(self.weight[both[0] - levels.step : both[1]].sum()))
 
-    def _usual(self, step: int, begin: int, end: int) -> tuple[dict[int, float], float]:
-        """Return what is computed before each call of a stretch's steps, by how many calls it lies before the end, the median;
-        and how long a step takes."""
-        usual = {
-            shift: float(np.median(self.before_s[end - 1 - shift : begin - 1 : -step]))
-            for shift in range(min(step, end - begin))
-        }
-        return usual, float(self.ended_s[end - 1] - self.ended_s[begin - 1]) * step / (end - begin)
+    def _usual_s(self, shift: int, step: int, begin: int, end: int) -> float:
+        """Return what is computed before the call that lies so far before the end of each of a stretch's steps, the median."""
+        return float(np.median(self.before_s[end - 1 - shift : begin - 1 : -step]))
+
+    def _step_s(self, step: int, begin: int, end: int) -> float:
+        """Return how long a step of a stretch takes."""
+        return float(self.ended_s[end - 1] - self.ended_s[begin - 1]) * step / (end - begin)
 
     def shifts(self, levels: Levels, stretches: Sequence[tuple[int, int]], idle: Array) -> Sequence[int]:
         """Return by how many calls cuts may lie before the end: first where nothing is under way, after the longest computing;
         of a program that computes next to nothing where the most steps begin."""
         step, (begin, end) = levels.step, self._heaviest(levels, stretches)
-        usual, step_s = self._usual(step, begin, end)
-        talks = sum(usual.values()) < _LITTLE_COMPUTING * step_s
+        usual = {shift: self._usual_s(shift, step, begin, end) for shift in range(min(step, end - begin))}
+        talks = sum(usual.values()) < _LITTLE_COMPUTING * self._step_s(step, begin, end)
         whole = {shift: talks * ((end - begin + step - (shift + 1) % step) // step) for shift in usual}
         return sorted(usual, key=lambda shift: (not idle[self.index[end - 1 - shift]], -whole[shift], -usual[shift]))
 
