@@ -63,14 +63,13 @@ def _write_verbs(app: Any) -> None:
 
 def verbs() -> Iterator[tuple[str, Any, Any]]:
     """Yield all verbs of the command line and their groups: words, what typer made of them, and click's context."""
-    import typer.main
 
-    from rankwise.cli.base import app
+    from rankwise.cli.base import command_tree
     from rankwise.cli.completion import commands
     from rankwise.cli.verbs import register_verbs
 
     register_verbs([])
-    return ((path.removeprefix("rankwise "), *rest) for path, *rest in commands(typer.main.get_command(app)) if " " in path)
+    return ((path.removeprefix("rankwise "), *rest) for path, *rest in commands(command_tree()) if " " in path)
 
 
 def _help(words: str, command: Any, context: Any) -> str:

@@ -24,8 +24,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import typer
-
 import readers
 
 LIMIT_S = 2.0  # processor time of a command line; what is large by its numbers may take longer, and is left at it
@@ -45,7 +43,7 @@ class TooLong(BaseException):
 
 def verbs() -> dict[str, Any]:
     """Return the command of each verb by its words."""
-    from rankwise.cli.base import app
+    from rankwise.cli.base import command_tree
     from rankwise.cli.verbs import register_verbs
 
     register_verbs(())
@@ -57,7 +55,7 @@ def verbs() -> dict[str, Any]:
         else:
             yield " ".join(words), command
 
-    return dict(below(typer.main.get_command(app), ()))
+    return dict(below(command_tree(), ()))
 
 
 def value(draw: random.Random, option: Any) -> str:

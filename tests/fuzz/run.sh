@@ -10,7 +10,7 @@ out=build/fuzz
 mkdir -p $out/corpus $out/objects
 clang=$(for version in 21 20 19 18 17 16; do command -v clang++-$version && break; done || true)
 flags="-std=c++20 -O1 -g1 -fno-sanitize-recover=all -ffunction-sections -Isrc -fsanitize=address,undefined,float-cast-overflow"
-sources="tests/fuzz/profile.cpp src/cost/machine.cpp src/schedule/schedule.cpp src/grid/grid.cpp $(echo src/profile/*.cpp)"
+sources="tests/fuzz/profile.cpp src/cost/machine.cpp $(echo src/{grid,profile,schedule}/*.cpp)"
 [ -n "$clang" ] && flags+=" -fsanitize=fuzzer-no-link" || sources+=" tests/fuzz/driver.cpp"
 for source in $sources; do
   object=$out/objects/${source//\//_}.o

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
 
 import typer
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rankwise.api.results import Result
     from rankwise.blocks import Block
 
-__all__ = ["Json", "app", "drawable", "flattened", "group", "print_json", "show", "tell", "verb", "writable"]
+__all__ = ["Json", "app", "command_tree", "drawable", "flattened", "group", "print_json", "show", "tell", "verb", "writable"]
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -117,6 +118,13 @@ app = typer.Typer(
     rich_markup_mode=None,
 )  # fmt: skip
 
+
+@cache
+def command_tree() -> Any:
+    """Return the commands of all verbs that are registered so far."""
+    return typer.main.get_command(app)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 
 
@@ -127,6 +135,7 @@ def group(name: str, help: str, example: str, default: str | None = None, title:
     """
     kind = type("_GroupOfVerbs", (_Group,), {"default": default, "title": title, "example": _lines(example)})
     verbs = typer.Typer(name=name, help=help, cls=kind, rich_markup_mode=None)
+    command_tree.cache_clear()
     app.add_typer(verbs)
     return verbs
 
@@ -157,6 +166,7 @@ def verb(
         told = inspect.cleandoc(function.__doc__ or "")
         made = under.command(name, cls=Command, context_settings=settings, help=told or None, short_help=listed, hidden=hidden)
         made(flattened(function, verb=name))
+        command_tree.cache_clear()
         return function
 
     return register

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankwise.cli.base import app, verb
+from rankwise.cli.base import command_tree, verb
 from rankwise.cli.layout import commands_of, first_sentence, options_of
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import InputError
@@ -36,7 +36,7 @@ def completion(
     bash: as in the example. zsh: add it to ~/.zshrc. fish: to ~/.config/fish/completions/rankwise.fish.
     """
     register_verbs([])
-    root = typer.main.get_command(app)
+    root = command_tree()
     if shell == "man":
         make_folder(folder)
         for path, command, context in commands(root):

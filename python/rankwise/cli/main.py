@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from rankwise.cli.base import app, begin_printing, has_printed, print_json
+from rankwise.cli.base import app, begin_printing, command_tree, has_printed, print_json
 from rankwise.cli.terminal import fit_streams
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import (
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
     begin_printing()
     try:
         register_verbs(arguments or ["-h"])
-        result = app(args=list(arguments), prog_name="rankwise", standalone_mode=False)
+        result = command_tree()(args=list(arguments), prog_name="rankwise", standalone_mode=False)
         if result == EXIT_INTERRUPTED and _signals:  # typer has taken the interrupt for an exit code
             raise KeyboardInterrupt
         sys.stdout.flush()

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.main import get_command
 
 from rankwise.blocks import Column, Table, terminal
-from rankwise.cli.base import Json, app, group, print_json, tell, verb
+from rankwise.cli.base import Json, command_tree, group, print_json, tell, verb
 from rankwise.cli.usage import words_of_usage
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, EXIT_UNUSABLE, InputError
@@ -169,7 +168,7 @@ def _work(words: list[str]) -> Work:
     if left[0] not in _IN_JOBS:
         raise InputError(f"'{left[0]}' is no work for a job: choose one of {', '.join(_IN_JOBS)}")
     register_verbs(left)
-    command: Any = get_command(app)
+    command: Any = command_tree()
     while hasattr(command, "commands"):
         left = command.with_verb(left)
         if not left or left[0] not in command.commands:

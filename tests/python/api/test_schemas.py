@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import typer.main
 from jsonschema import Draft202012Validator, ValidationError
 
 import schemas
-from rankwise.cli.base import app
+from rankwise.cli.base import command_tree
 from rankwise.cli.verbs import register_verbs
 from rankwise.papers import PAPERS as REDONE
 from rankwise.schemas import main
@@ -35,7 +34,7 @@ def verbs_with_json() -> set[str]:
         if any("--json" in getattr(param, "opts", ()) for param in command.params):
             found.add(schemas.name_of(" ".join(("rankwise", *words)), {}))
 
-    visit(typer.main.get_command(app), ())
+    visit(command_tree(), ())
     return found
 
 

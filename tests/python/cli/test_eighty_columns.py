@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
-from rankwise.cli.base import app
+from rankwise.cli.base import command_tree
 from rankwise.cli.main import run
 from rankwise.cli.verbs import register_verbs
 from rankwise.machine.library import all_machines
@@ -84,7 +83,7 @@ def test_help_of_every_verb_fits(capsys: pytest.CaptureFixture[str]) -> None:
         if not hasattr(command, "commands"):
             verbs.append(words)
 
-    visit(typer.main.get_command(app), [])
+    visit(command_tree(), [])
     assert len(verbs) > 60
     for words in [[], *verbs]:
         assert run([*words, "--help"]) == 0

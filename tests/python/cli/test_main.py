@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import sample_figures
-from rankwise.cli.base import app
+from rankwise.cli.base import app, command_tree
 from rankwise.cli.layout import commands_of
 from rankwise.cli.verbs import GROUPS, MODULES, SAYS, register_verbs
 
@@ -100,7 +100,7 @@ def test_what_is_said_of_options_by_name_is_of_options_that_there_are() -> None:
     from rankwise.cli.layout import _PLACES
 
     register_verbs([])
-    named = {max(option.opts, key=len).removeprefix("--") for _, option in _options(typer.main.get_command(app))}
+    named = {max(option.opts, key=len).removeprefix("--") for _, option in _options(command_tree())}
     assert _PLACES.keys() <= named
 
 
@@ -115,7 +115,7 @@ def test_what_is_written_at_the_end_is_checked_at_the_beginning() -> None:
     register_verbs([])
     files = {"plot", "page", "prometheus", "timeline", "html", "output"}
     folders = ("older", "command's record")  # checked where these are made, and where programs are observed
-    written = {(verb, option) for verb, option in _options(typer.main.get_command(app)) if option.name in files}
+    written = {(verb, option) for verb, option in _options(command_tree()) if option.name in files}
     unchecked = [
         (verb, option.name)
         for verb, option in written
@@ -196,7 +196,7 @@ def test_what_is_not_needed_is_not_imported(two_level_profile: Path) -> None:
 
 def test_lists_of_verbs_say_what_their_helps_say() -> None:
     register_verbs([])
-    assert dict(commands_of(typer.main.get_command(app), None)[1]) == {**SAYS, "help": "Show the help of a command"}
+    assert dict(commands_of(command_tree(), None)[1]) == {**SAYS, "help": "Show the help of a command"}
 
 
 def test_an_internal_error_is_one_line(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from observed_rings import RANKS, STEPS, record_of
-from rankwise.cli.base import app
+from rankwise.cli.base import command_tree
 from rankwise.cli.verbs import register_verbs
 from rankwise.machine.trust import Reason, Trust
 from rankwise.observe.record import write_record
@@ -52,7 +51,7 @@ def _verbs(command: Any, before: str = "") -> Iterator[tuple[str, Any]]:
 
 def test_these_are_all_verbs_that_take_a_profile() -> None:
     register_verbs([])
-    found = {name for name, verb in _verbs(typer.main.get_command(app)) if any("--profile" in one.opts for one in verb.params)}
+    found = {name for name, verb in _verbs(command_tree()) if any("--profile" in one.opts for one in verb.params)}
     assert {name for name in found if name not in ELSEWHERE and name.split()[0] not in ELSEWHERE} == CALLS.keys()
 
 
