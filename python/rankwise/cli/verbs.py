@@ -59,9 +59,14 @@ MODULES = {name: module for group in GROUPS.values() for verbs in group for name
 
 
 def register_verbs(arguments: Sequence[str]) -> None:
-    """Register the verbs that a command line may mean: those of its first word, none where it lists them, else all."""
+    """Register the verbs that a command line may mean: those of its first word, none where it lists them, else all.
+
+    A module registers its verbs when it is imported, or those that the command line may mean by its ``register``.
+    """
     first = arguments[0] if arguments else ""
     if first in ("--version", "-h", "--help"):
         return
     for module in [MODULES[first]] if first in MODULES else dict.fromkeys(MODULES.values()):
-        import_module(f"rankwise.cli.{module}")
+        imported = import_module(f"rankwise.cli.{module}")
+        if hasattr(imported, "register"):
+            imported.register(arguments)

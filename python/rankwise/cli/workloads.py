@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankwise.api.questions import CHOOSING, PLACED, Effort, Nodes, Platform, Ranks
-from rankwise.api.regretting import Choices, regret_of
 from rankwise.api.results import HELP, checked
 from rankwise.cli.base import Json, drawable, flattened, group, show, tell, verb, writable
 from rankwise.errors import EXIT_FAILURE
 from rankwise.files import write_json
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Workload
-from rankwise.workloads.exchange import ExchangeOptions
 
 if TYPE_CHECKING:
     from rankwise.api.asking import Times, Validated
@@ -185,79 +183,95 @@ def _choose(workload: Workload) -> Callable[..., None]:
     return choose
 
 
-def _register(workload: Workload) -> None:
-    makers = {"predict": _predict, "simulate": _simulate, "run": _run, "validate": _validate, "choose": _choose}
-    for name, make in makers.items():
-        if name == "choose" and not workload.chooses:
-            continue
-        function = make(workload)
-        if name in workload.details:
-            function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{workload.details[name]}"
-        example = workload.examples.get(name, f"rankwise {name} {workload.id}")
-        without = () if workload.walked or name != "predict" else ("timeline",)
-        ready = flattened(
-            function, workload.options, name, without, seconds=workload.seconds, samples=Path(f"{workload.id}.samples.jsonl")
-        )
-        verb(workload.id, example, under=GROUPS[name], listed=_listed(workload))(ready)
+_MAKERS = {"predict": _predict, "simulate": _simulate, "run": _run, "validate": _validate, "choose": _choose}
+
+
+def _add(name: str, workload: Workload) -> None:
+    function = _MAKERS[name](workload)
+    if name in workload.details:
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{workload.details[name]}"
+    example = workload.examples.get(name, f"rankwise {name} {workload.id}")
+    without = () if workload.walked or name != "predict" else ("timeline",)
+    ready = flattened(
+        function, workload.options, name, without, seconds=workload.seconds, samples=Path(f"{workload.id}.samples.jsonl")
+    )
+    verb(workload.id, example, under=GROUPS[name], listed=_listed(workload))(ready)
 
 
 def _listed(workload: Workload) -> str:
     return workload.title[0].upper() + workload.title[1:]
 
 
-for _workload in workloads().values():
-    _register(_workload)
+def _add_choice_of_exchanges(listed: str) -> None:
+    from rankwise.workloads.exchange import ExchangeOptions
 
+    def choose(
+        asked: Any,
+        ranks: Ranks,
+        profile: ProfileFile = Path("machine.json"),
+        plot: Annotated[
+            Path | None,
+            typer.Option(
+                help="Draw a map of sizes and cutoffs, coloured by what is fastest, as .svg or .html.", callback=drawable
+            ),
+        ] = None,
+        as_json: Json = False,
+    ) -> None:
+        """Rank algorithms and modes for a neighbour exchange, fastest first.
 
-_EXAMPLE = """rankwise choose exchange --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
+        It says which term of the time decides, and at which sizes another algorithm takes over. Without --ranks the grid has 64
+        ranks. Teams of team-shift have 2, 4 and 8 ranks where they fit unless --replication says otherwise. 'auto' of the C API
+        makes the same decision from the same profile. 'rankwise choose stencil', 'choose alltoall' and 'choose fft3d' choose
+        for the other workloads.
+        """
+        from rankwise.api.asking import Chosen
+        from rankwise.api.asking import choose as ask
+
+        found = ask(asked, profile, ranks)
+        assert isinstance(found, Chosen)
+        show(found, as_json)
+        if plot is not None:
+            found.plot().save(plot)
+            tell(f"map of sizes and cutoffs written to {plot}")
+
+    example = """rankwise choose exchange --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
     rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json --plot map.svg"""
+    verb("exchange", example, under=GROUPS["choose"], listed=listed)(
+        flattened(choose, ExchangeOptions, without=("team_boxes",), **CHOOSING)
+    )
 
 
-def choose(
-    asked: ExchangeOptions,
-    ranks: Ranks,
-    profile: ProfileFile = Path("machine.json"),
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw a map of sizes and cutoffs, coloured by what is fastest, as .svg or .html.", callback=drawable),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Rank algorithms and modes for a neighbour exchange, fastest first.
+def _add_regret() -> None:
+    from rankwise.api.regretting import Choices, regret_of
 
-    It says which term of the time decides, and at which sizes another algorithm takes over. Without --ranks the grid has 64
-    ranks. Teams of team-shift have 2, 4 and 8 ranks where they fit unless --replication says otherwise. 'auto' of the C API
-    makes the same decision from the same profile. 'rankwise choose stencil', 'choose alltoall' and 'choose fft3d' choose for
-    the other workloads.
-    """
-    from rankwise.api.asking import Chosen
-    from rankwise.api.asking import choose as ask
+    def validate_choose(asked: Any, as_json: Json = False) -> None:
+        """Choose for every size and cutoff, run or simulate all candidates, and say how much was lost (the regret).
 
-    found = ask(asked, profile, ranks)
-    assert isinstance(found, Chosen)
-    show(found, as_json)
-    if plot is not None:
-        found.plot().save(plot)
-        tell(f"map of sizes and cutoffs written to {plot}")
+        One half of the repetitions picks the fastest, the other times it: the least of noisy times is small by chance.
+        The profile knows the ping-pong alone. Without --ranks there is one rank a core, at least two; of simulated ones 64.
+        """
+        show(regret_of(asked), as_json)
+
+    example = """rankwise validate choose --cutoff 1:6 --bytes 8,128,1kB,8kB,64kB,256kB --profile machine.json
+    rankwise validate choose --engine simgrid --ranks 512 --dims 3 --cutoff 1:2 --bytes 8,1kB,64kB --profile machine.json"""
+    listed = "The choice itself: what was lost against the fastest (the regret)"
+    verb("choose", example, under=GROUPS["validate"], listed=listed)(flattened(validate_choose, Choices))
 
 
-verb("exchange", _EXAMPLE, under=GROUPS["choose"], listed=_listed(workloads()["exchange"]))(
-    flattened(choose, ExchangeOptions, without=("team_boxes",), **CHOOSING)
-)
-
-
-@verb(
-    "choose",
-    """rankwise validate choose --cutoff 1:6 --bytes 8,128,1kB,8kB,64kB,256kB --profile machine.json
-    rankwise validate choose --engine simgrid --ranks 512 --dims 3 --cutoff 1:2 --bytes 8,1kB,64kB --profile machine.json""",
-    GROUPS["validate"],
-    listed="The choice itself: what was lost against the fastest (the regret)",
-)
-def validate_choose(asked: Choices, as_json: Json = False) -> None:
-    """Choose for every size and cutoff, run or simulate all candidates, and say how much was lost (the regret).
-
-    One half of the repetitions picks the fastest, the other times it: the least of noisy times is small by chance.
-    The profile knows the ping-pong alone. Without --ranks there is one rank a core, at least two; of simulated ones 64.
-    """
-
-    show(regret_of(asked), as_json)
+def register(words: Sequence[str]) -> None:
+    """Register what a command line may mean: its verb for its pattern, or for all patterns where it names none."""
+    first, second = [*words, "", ""][:2]
+    found = workloads(second)
+    order = [*found, "choose"]
+    for name in [first] if first in GROUPS else GROUPS:
+        registered = GROUPS[name].registered_commands
+        missing = {*order} - {command.name for command in registered}
+        for id, workload in found.items():
+            if id in missing and (name, id) == ("choose", "exchange"):
+                _add_choice_of_exchanges(_listed(workload))
+            elif id in missing and (name != "choose" or workload.chooses):
+                _add(name, workload)
+        if len(found) > 1:
+            if name == "validate" and "choose" in missing:
+                _add_regret()
+            registered.sort(key=lambda command: order.index(str(command.name)))

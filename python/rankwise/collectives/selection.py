@@ -21,6 +21,11 @@ from rankwise.errors import InputError
 # Collectives of which every rank has a block of its own size; of the others the bytes are those of a whole vector.
 BY_RANK = frozenset({"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "gather", "gatherv", "scatter",
                      "scatterv"})  # fmt: skip
+# Schedules of which every rank sends to every other, or as often.
+SQUARE = frozenset(
+    "ring segmented-ring linear linear-nonblocking pairwise pairwise-exchange in-place neighbor-exchange double-ring pipeline "
+    "chain scatter-ring-allgather".split()
+)
 _WITHIN = frozenset({"linear", "chain", "pipeline", "tree", "binomial", "k-nomial"})  # of reduce and of bcast
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise import _core
-from rankwise.collectives.selection import Call, Selection, libraries_of, select
+from rankwise.collectives.selection import SQUARE, Call, Selection, libraries_of, select
 from rankwise.errors import InputError
 from rankwise.observe.record import Record
 from rankwise.records import Record as JsonRecord
@@ -24,11 +24,6 @@ _NAME = re.compile(r"MPI_(I(?=[a-z]))?(\w+?)(_init)?")
 _VECTORS = frozenset({"bcast", "reduce", "allreduce", "reduce_scatter", "scan", "exscan"})  # bytes are the vector's
 _UNEVEN = frozenset({"allgatherv", "gatherv", "scatterv"})  # every rank tells the bytes of its own block
 _AS = {"exscan": "scan", "alltoallw": "alltoallv"}  # whose messages they send, and rules they have
-# Of these every rank sends to every other, or as often.
-SQUARE = frozenset(
-    "ring segmented-ring linear linear-nonblocking pairwise pairwise-exchange in-place neighbor-exchange double-ring pipeline "
-    "chain scatter-ring-allgather".split()
-)
 _MOST_MESSAGES = 2_000_000  # of a collective; above, a dissemination stands for it
 
 

@@ -9,8 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rankwise import _core
-from rankwise.collectives.selection import BY_RANK, Call, Selection
-from rankwise.observe.collectives import SQUARE
+from rankwise.collectives.selection import BY_RANK, SQUARE, Call, Selection
 from rankwise.units import format_size
 
 if TYPE_CHECKING:

@@ -192,6 +192,9 @@ def test_what_is_not_needed_is_not_imported(two_level_profile: Path) -> None:
     predicted = imported("predict", "exchange", "--profile", str(two_level_profile))
     assert "rankwise.engines.predict" in predicted
     assert not predicted & {f"rankwise.engines.{name}" for name in ("session", "run", "simulate", "fft_lengths", "platform")}
+    for words in (["choose", "exchange", "-h"], ["choose", "-h"], ["predict"]):
+        assert "numpy" not in imported(*words), words
+    assert "rankwise.workloads.collective" in imported("predict") - imported("predict", "halo", "-h")
 
 
 def test_lists_of_verbs_say_what_their_helps_say() -> None:
