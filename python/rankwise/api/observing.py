@@ -415,7 +415,8 @@ def _calls(record: Record) -> Iterator[tuple[str, str]]:
     for line in collectives[:6]:
         of = "" if line["comm"] == 0 else f", communicator {line['comm']}"
         root = "" if line["root"] is None else f", root {line['root']}"
-        words.append(f"{line['call']} {line['calls'] / max(line['ranks'], 1):g}x, {format_size(line['bytes'])}{root}{of}")
+        size = "" if line["call"].lower().endswith("barrier") else f", {format_size(line['bytes'])}"
+        words.append(f"{line['call']} {format_number(line['calls'] / max(line['ranks'], 1))}x{size}{root}{of}")
     if words:
         more = f"; {len(collectives) - 6} more kinds (--json)" if len(collectives) > 6 else ""
         yield "Calls", f"{'; '.join(words)}{more} (counts a rank)"
