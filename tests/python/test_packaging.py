@@ -82,3 +82,5 @@ def test_containers_take_the_tarball_and_install_the_mpi() -> None:
     for name in ("Containerfile", "rankwise.def"):
         text = (PACKAGING / "container" / name).read_text()
         assert "[mpich]" in text and "dist/rankwise-" in text and "USER" not in text
+    taken = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    assert taken == ["!dist/rankwise-*.tar.gz"]

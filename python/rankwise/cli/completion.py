@@ -17,6 +17,7 @@ from rankwise.cli.layout import commands_of, first_sentence, options_of
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import InputError
 from rankwise.files import make_folder, write_whole
+from rankwise.progress import visible
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -41,7 +42,7 @@ def completion(
         make_folder(folder)
         for path, command, context in commands(root):
             write_whole(folder / f"{path.replace(' ', '-')}.1", manual_page(path, command, context))
-        print(f"{folder}: man {folder}/rankwise.1")
+        print(visible(f"{folder}: man {folder}/rankwise.1"))
     elif shell == "fish":
         print("\n".join(_fish(root)))
     elif shell in SHELLS:

@@ -12,6 +12,8 @@ from rankwise.api.streams import Streams, slow_nodes
 from rankwise.cli.base import Json, drawable, group, print_json, show, tell, verb, writable
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, exit_code
 from rankwise.files import write_whole
+from rankwise.progress import visible
+from rankwise.units import format_count
 
 
 @verb(
@@ -139,7 +141,8 @@ def accept(of: Kept, as_json: Json = False) -> None:
     if as_json:
         print_json({"accepted": [session.at for session in sessions]})
     else:
-        print(f"Accepted: {len(sessions)} session{'s' * (len(sessions) != 1)} from {sessions[0].at} on are the baseline now.")
+        count = format_count(len(sessions), "session")
+        print(visible(f"Accepted: {count} from {sessions[0].at} on are the baseline now."))
 
 
 def _show(found: Health, page: Path | None, prometheus: Path | None, as_json: bool) -> None:

@@ -45,7 +45,7 @@ class Seats:
     def _blocked(self, ranks: int, ranks_per_node: int) -> _core.Placement:
         most = min(ranks, ranks_per_node)
         per_socket = -(-most // self.sockets) if self.sockets > 1 else 0
-        return self._with_levels(_core.Placement.blocked(ranks, ranks_per_node, per_socket))
+        return self._with_levels(_core.Placement.blocked(ranks, most, per_socket))
 
     def on_nodes(self, node_of_rank: Sequence[int]) -> _core.Placement:
         """Return each rank on its node, on the sockets in the order of ranks."""

@@ -54,6 +54,12 @@ def test_each_command_has_a_manual_page(rankwise: Callable[..., Any], tmp_path: 
     assert macros <= {".TH", ".SH", ".B", ".PP", ".TP", ".nf", ".fi"}
 
 
+def test_a_folders_name_does_not_steer_the_terminal(rankwise: Callable[..., Any], tmp_path: Path) -> None:
+    folder = tmp_path / "\x1b[31mred"
+    result = rankwise("completion", "man", "--folder", folder)
+    assert (folder / "rankwise.1").is_file() and "\\x1b[31mred: man" in result.out and "\x1b" not in result.out
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes links of another user")
 def test_manual_pages_are_not_written_through_a_link_of_another_user(rankwise: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("kept")

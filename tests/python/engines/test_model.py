@@ -111,6 +111,7 @@ def test_more_ranks_than_cores_are_told(paper: Profile) -> None:
 def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
     assert nodes_of(profile_placement(paper, 2).of_ranks(5)) == [0, 0, 1, 1, 2]
     assert nodes_of(profile_placement(paper).of_ranks(3)) == [0, 1, 2]
+    assert nodes_of(profile_placement(paper, 10**30).of_ranks(3)) == [0, 0, 0]
     with pytest.raises(InputError, match="too small"):
         profile_placement(paper, 0).of_ranks(4)
 
