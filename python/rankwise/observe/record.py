@@ -279,7 +279,8 @@ def _check(record: Record, where: str, counted: Mapping[int, int] | None = None)
     for name, length in lengths.items():
         if len(getattr(record, name)) != length:
             raise _damaged(where, f"{name} has {len(getattr(record, name))} entries, not {length}")
-    if pointer[0] != 0 or pointer[-1] != edges or (np.diff(pointer) < 0).any():
+    inside = ((pointer >= 0) & (pointer <= edges)).all()  # else differences may wrap around
+    if pointer[0] != 0 or pointer[-1] != edges or not inside or (np.diff(pointer) < 0).any():
         raise _damaged(where, "pointer does not ascend from 0 to the number of edges")
     rows = np.repeat(np.arange(ranks), np.diff(pointer))
     ascending = (rows[1:] != rows[:-1]) | (record.peer[1:] > record.peer[:-1])

@@ -190,3 +190,11 @@ def test_sizes_that_cannot_be_are_refused(tmp_path: Path, size: int) -> None:
     record.events[2]["bytes"][3] = size
     with pytest.raises(InputError, match="events of rank 2 have sizes that cannot be"):
         write_record(tmp_path / "app.comm", record)
+
+
+def test_a_pointer_whose_differences_wrap_around_is_refused(tmp_path: Path) -> None:
+    record = a_record(4, 1)
+    record.pointer[1:4] = [2**63 - 1, -(2**63), -1]
+    assert (np.diff(record.pointer) >= 0).all()
+    with pytest.raises(InputError, match="pointer does not ascend"):
+        write_record(tmp_path / "app.comm", record)
