@@ -151,7 +151,7 @@ def readers() -> dict[str, Reader]:
         "halo": Reader(read_saved, [HALO], ".json"),
         "history": Reader(history.read, [b"".join((DATA / "health.jsonl").read_bytes().splitlines(True)[:12])], ".jsonl"),
         "switches": Reader(switches.read_switches, SWITCHES),
-        "levels": Reader(words(parse_levels), [b"switch:4x8,socket:2", b"group:2,node,numa:4,l3:2"], named=False),
+        "levels": Reader(words(parse_levels), [b"socket:2,l3:4", b"numa:4,l3:2,switch:16*5,group:4"], named=False),
         "hosts": Reader(words(hosts.parse_hosts), [b"n[1-3,7],m[001-010]x,login"], named=False),
         "cpu-list": Reader(words(sysfs.parse_cpu_list), [b"0-3,8,10-11"], named=False),
         "hwloc": Reader(lambda path: hwloc.parse_xml(path.read_text(errors="replace"), "lstopo"),
@@ -206,7 +206,7 @@ CSV = CSV.replace(b"time_", b"latency_")
 MATRIX = b"%%MatrixMarket matrix coordinate integer general\n% a comment\n3 3 2\n1 2 70\n3 1 5\n"
 METIS = b"% a comment\n3 2 011\n9 2 70 3 5\n9 1 70\n9 1 5\n"
 TRAFFIC = b"0,70,5\n70,0,0\n5,0,0\n"
-MAPPINGS = [b'{"node_of_cell":[0,0,1,1]}', b"cell,node\n0,0\n1,0\n2,1\n3,1\n", b"0,1,2-3\n", b"n1\nn1:2\nn2\n",
+MAPPINGS = [b'{"node_of_cell":[0,0,1,1]}', b"cell,node\n0,0\n1,0\n2,1\n3,1\n", b"0,1,2-3\n", b"n1:2\nn2\nn2\n",
             b"rank 0=n1 slot=0\nrank 1=n1 slot=1\nrank 2=n2 slot=0\nrank 3=n2 slot=1\n",
             b'{"results":[{"algorithm":"a","node_of_cell":[1,1,0,0]}]}']  # fmt: skip
 MAP_JSON = (b'{"grid":[2,2],"nodes":[2,2],"stencil":"nearest-neighbor","results":[{"algorithm":"blocked","j_sum":4,"j_max":2,'
@@ -235,7 +235,7 @@ TRACE = (
     b"13 0.000004 2 2 \n"
 )
 SWITCHES = [b"SwitchName=s0 Nodes=n[1-2]\nSwitchName=s1 Nodes=n[3-4]\nSwitchName=top "
-            b"Switches=s[0-1]\n", b"n1 top.s0\nn2 top.s1\n",
+            b"Switches=s[0-1]\n", b"top.s0.n1\ntop.s1.n2\n",
             b"topology:\n - switch: s0\n   nodes: n[1-2]\n", b"BlockName=b0 Nodes=n[1-4]\nBlockSizes=4,8\n"]  # fmt: skip
 SETTINGS = json.dumps({
     "schema": 1, "library": "openmpi-5.0", "mpi": "Open MPI v5.0.5", "machine": "m", "nodes": 2, "ranks": 8,
