@@ -23,7 +23,7 @@ PARTS ?=
 # The requirements of pyproject.toml that follow these keys, one a line.
 REQUIREMENTS = $(BIN)/python -c "import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open('pyproject.toml', 'rb'))), sep='\n')"
 
-.PHONY: quick install install-test bare docs wheel dist try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone test-again nightly mutants faults fuzz consumers lint sanitize tsan bench clean
+.PHONY: quick install install-test bare docs wheel dist try-wheel mpis test test-cpp test-cluster test-python test-ranks test-alone test-again nightly mutants faults fuzz consumers lint sanitize tsan bench bench-all clean
 
 quick: $(VENV)/.installed
 	@began=$$(date +%s); $(BIN)/rankwise quick && echo "rankwise: run: $$(($$(date +%s) - began)) s"
@@ -167,13 +167,24 @@ tsan: install
 	nice cmake --build build/tsan --parallel 2 --target api_threads
 	nice ctest --test-dir build/tsan --output-on-failure -R '^api_threads$$'
 
+# rankwise and its peers: docs/peers.md, in about ten minutes without other work. FFTW's own MPI transform needs Open MPI
+# (Debian: libfftw3-dev libfftw3-mpi-dev); what cannot be built is left out, and listed.
+BENCHMARKS = -DRANKWISE_CORE="$(INSTALLED_CORE)" -DRANKWISE_TESTS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_UNITY=$(UNITY) -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 bench: install
+	cmake -S . -B build/benchmarks $(BENCHMARKS)
+	cmake --build build/benchmarks --parallel 2 --target pingpong_osu exchange_direct halo
+	-cmake -S . -B build/benchmarks-system $(BENCHMARKS) -DMPI_CXX_COMPILER="$$(command -v mpicxx.openmpi)"
+	-cmake --build build/benchmarks-system --parallel 2 --target fft3d_peers fft3d_batch
+	$(BIN)/python benchmarks/peers.py
+
+# Those without a peer, and the cost model beside SimGrid.
+bench-all: bench
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/predict_points.py
 	$(BIN)/python benchmarks/mapping_quality.py --effort 6ms  # at most 10 ms an instance, overshoot included
-	cmake -S . -B build/benchmarks -DRANKWISE_BENCHMARKS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_KERNELS=OFF
-	cmake --build build/benchmarks --parallel 2 --target mapping_speed
-	build/benchmarks/mapping_speed
+	cmake -S . -B build/benchmarks-core -DRANKWISE_BENCHMARKS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_KERNELS=OFF
+	cmake --build build/benchmarks-core --parallel 2 --target mapping_speed
+	build/benchmarks-core/mapping_speed
 	$(BIN)/python benchmarks/simulate.py  # needs SimGrid
 	$(BIN)/python benchmarks/judge.py  # likewise
 

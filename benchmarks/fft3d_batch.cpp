@@ -5,7 +5,7 @@
 //
 //   mpiexec -n 2 fft3d_batch N BATCH REPETITIONS [TOGETHER]      as in: 32 16 100
 //
-// Prints a JSON line {"n": ..., "ranks": ..., "batch": ..., "way": ..., "ours_s": [...], "ours_in_place_s": [...],
+// Prints a JSON line {"n": ..., "ranks": ..., "batch": ..., "variant": ..., "ours_s": [...], "ours_in_place_s": [...],
 // "one_by_one_s": [...], "fftw_in_place_s": [...], "fftw_out_of_place_s": [...], "fftw_one_field_s": [...]}: the maximum over ranks, repetition by
 // repetition; fftw_one_field_s: as many transforms of one and the same field. fft3d.py --batch makes ratios.
 #include <cstdlib>
@@ -19,16 +19,16 @@ using namespace peers;
 
 namespace {
 
-// Ours, by one way or by what is chosen.
+// Ours, by one variant or by what is chosen.
 class Ours {
  public:
-  Ours(const rankwise::FftQuestion& question, const rankwise::FftWay& way, const rankwise::FftLibrary& library, int rank)
-      : d_{question.n, false, way.grid},
+  Ours(const rankwise::FftQuestion& question, const rankwise::FftVariant& variant, const rankwise::FftLibrary& library, int rank)
+      : d_{question.n, false, variant.grid},
         batch_(question.batch),
         stride_(static_cast<size_t>(d_.local_values(rank))),
         in_(stride_ * static_cast<size_t>(batch_)),
         out_(question.in_place ? 0 : in_.size()),
-        plan_(MPI_COMM_WORLD, question, way, {}, library) {}
+        plan_(MPI_COMM_WORLD, question, variant, {}, library) {}
   void run() {
     rankwise::Stages stages;
     const size_t bytes = stride_ * sizeof(Value);
@@ -72,12 +72,12 @@ int main(int argc, char** argv) {
   one_memory.in_place = true;
   const rankwise::FftChoice choice_in_place =
       rankwise::choose_fft(MPI_COMM_WORLD, one_memory, library, rankwise::default_machine(), "the default machine", true);
-  rankwise::FftWay alone = choice.way;
+  rankwise::FftVariant alone = choice.variant;
   alone.together = 1;
   const Decomposition slabs{{n, n, n}, false, {all.size, 1}};
-  Ours ours(question, choice.way, library, all.rank);
+  Ours ours(question, choice.variant, library, all.rank);
   ours.check("ours", all.rank);
-  Ours ours_in_place(one_memory, choice_in_place.way, library, all.rank);
+  Ours ours_in_place(one_memory, choice_in_place.variant, library, all.rank);
   ours_in_place.check("ours in place", all.rank);
   Ours one_by_one(question, alone, library, all.rank);
   one_by_one.check("ours field by field", all.rank);
@@ -92,8 +92,9 @@ int main(int argc, char** argv) {
                                [&] { in_place.run(); }, [&] { out_of_place.run(); }, [&] { in_place.run_one(); }},
                               repetitions);
   if (all.rank == 0) {
-    std::printf("{\"n\": %ld, \"ranks\": %d, \"batch\": %ld, \"way\": \"%s\", \"way_in_place\": \"%s\", ", static_cast<long>(n),
-                all.size, static_cast<long>(batch), to_string(choice.way).c_str(), to_string(choice_in_place.way).c_str());
+    std::printf("{\"n\": %ld, \"ranks\": %d, \"batch\": %ld, \"variant\": \"%s\", \"variant_in_place\": \"%s\", ",
+                static_cast<long>(n), all.size, static_cast<long>(batch), to_string(choice.variant).c_str(),
+                to_string(choice_in_place.variant).c_str());
     for (size_t j = 0; j < names.size(); ++j) print(names[j], times[j], j + 1 < names.size() ? ", " : "}\n");
   }
   return 0;

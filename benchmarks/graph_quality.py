@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from graph_families import drawn
+from harness import keep_row, median
 from numpy.typing import NDArray
 
 from rankwise import _core
@@ -207,6 +208,9 @@ def main() -> None:
         "in all"
     )
     for name, counts in outcome.items():
+        keep_row(
+            f"cut of {given.graphs} graphs, exact sizes, at most {given.effort} each", name, median(np.array(ratios[name]))
+        )
         mean = math.exp(sum(map(math.log, ratios[name])) / len(ratios[name]))
         print(
             f"{name:16} wins {counts['win']:3}, ties {counts['tie']:3}, losses {counts['loss']:3}; our cut over its: {mean:.3f}"

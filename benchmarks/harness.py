@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -57,6 +58,17 @@ def median(samples: ArrayLike) -> Median:
 def ratio(row: Mapping[str, Any], name: str, other: str) -> Median:
     """Of times that were taken by turns: a ratio within each repetition."""
     return median(np.array(row[name]) / np.array(row[other]))
+
+
+ROWS = "RANKWISE_BENCHMARK_ROWS"  # names a file for rows of the table of peers (peers.py)
+
+
+def keep_row(what: str, peer: str, found: Median) -> None:
+    """Keep a ratio of rankwise to a peer for the table of peers, where that is being made."""
+    if path := os.environ.get(ROWS):
+        with Path(path).open("a", encoding="utf-8") as file:
+            row = {"what": what, "peer": peer, "ratio": found.value, "low": found.low, "high": found.high}
+            file.write(json.dumps(row) + "\n")
 
 
 def ended(missed: Sequence[object], says: str = "missed: {}", between: str = ", ") -> int:

@@ -16,6 +16,9 @@ import statistics
 import time
 from collections import defaultdict
 
+import numpy as np
+from harness import keep_row, median
+
 from rankwise.mapping import How, Mappings, map_grid
 from rankwise.mapping.mapper import steps_of
 from rankwise.papers.hunold2020_scores import PAPERS_ALGORITHMS, STENCILS, Instance, instances, peers
@@ -39,6 +42,7 @@ def compare_families(count: int, seed: int, most_ranks: int, effort_s: float) ->
     outcome: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     lost: list[str] = []
     gaps: dict[str, list[float]] = defaultdict(list)
+    ratios: dict[str, list[float]] = defaultdict(list)
     with meter("problems", count) as bar:
         for number in range(count):
             problem = drawn(seed, number, most_ranks)
@@ -51,6 +55,7 @@ def compare_families(count: int, seed: int, most_ranks: int, effort_s: float) ->
                 for who in (name, problem.family):
                     outcome[who][0 if j_sum < theirs else 1 if j_sum == theirs else 2] += 1
                     outcome[who][3] += j_max > their_max
+                ratios[name].append(j_sum / theirs if theirs else 1.0)
                 if j_sum > theirs:
                     lost.append(
                         f"{problem}: {j_sum}, {name} {theirs} ({100 * (j_sum / theirs - 1):.1f} % more)"
@@ -62,6 +67,8 @@ def compare_families(count: int, seed: int, most_ranks: int, effort_s: float) ->
     for who, (wins, ties, losses, peaks) in outcome.items():
         gap = f", mean gap to the bound {100 * statistics.mean(gaps[who]):.1f} %" if gaps.get(who) else ""
         print(f"{who:16} J_sum: {wins} wins, {ties} ties, {losses} losses; J_max larger {peaks} times{gap}")
+    for name, of_peer in ratios.items():
+        keep_row(f"map of {count} grids and stencils, J_sum, {format_time(effort_s)} each", name, median(np.array(of_peer)))
     for line in lost:
         print(f"  {line}")
 

@@ -28,7 +28,7 @@ NOT_RUN = {
     "docs/halo.md": 2,
     "docs/health.md": 1, "docs/mapping.md": 1, "docs/measuring.md": 1,
     "docs/observe.md": 1, "docs/python.md": 1, "docs/reordering.md": 1,
-    "docs/tutorial.md": 1,
+    "docs/peers.md": 1, "docs/tutorial.md": 1,
 }  # fmt: skip
 # What may be found as well as not: exit codes of verbs that judge.
 JUDGES = re.compile(r"(profile|observe) compare|doctor --nodes|preload --check|rankwise (measure|validate|choose)")
