@@ -13,7 +13,7 @@ from rankwise.cli.layout import value_of
 from rankwise.launch.command import LAUNCHERS
 
 _TAKE_COMMANDS = ("advise", "observe", "preload", "try")
-_IN_WORDS = re.compile(r"(?<=is not )(?:a valid (int|float)|in the range x(>=)(?=\d))")
+_IN_WORDS = re.compile(r"(?<=is not )(?:a valid (int|float)(?:eger)?|in the range x(>=)(?=\d))")
 _WORDS = {"int": "a whole number", "float": "a number", ">=": "at least "}
 _SAID = (
     (r"Option '(.*)' requires an argument", r"\1 needs a value"),
@@ -33,10 +33,10 @@ def words_of_usage(error: Any, arguments: Sequence[str]) -> str:
     option = getattr(error, "option_name", "")
     if arguments[:1] and arguments[0] in _TAKE_COMMANDS and (meant := _with_dashes(arguments, option)):
         return meant
-    if hasattr(error, "possibilities"):
+    if option and hasattr(error, "possibilities"):
         near = f"did you mean {error.possibilities[0]}? " if error.possibilities else ""
         return f"unknown option {option}: {near}{see}"
-    unknown = re.fullmatch(r"No such command '(.*?)'(?:\. Did you mean '(.*?)'.*)?", text)
+    unknown = re.fullmatch(r"No such command '(.*?)'(?:\. \(?Did you mean (?:one of: )?'(.*?)'.*)?", text)
     if unknown is not None:
         what = "command" if context is None or context.command.title == "COMMAND" else context.command.title
         near = f"did you mean {unknown[2]}? " if unknown[2] else ""

@@ -44,7 +44,7 @@ class Rankwise(CMakePackage, PythonExtension):
         depends_on("py-vl-convert-python@1.9:", type="build", when="@main")
         depends_on("py-numpy@1.26:", type=("build", "run"))
         depends_on("py-highspy@1.8:", type=("build", "run"))
-        depends_on("py-typer@0.16:0.28", type=("build", "run"))
+        depends_on("py-typer@0.19:0.28", type=("build", "run"))
         depends_on("py-rich@13:", type=("build", "run"))
         depends_on("py-jinja2@3.1.6:", type=("build", "run"))
 
