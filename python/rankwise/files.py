@@ -154,11 +154,9 @@ def append_json_line(path: Path, value: object) -> None:
 
 def append_json_lines(path: Path, values: Iterable[object]) -> None:
     """Add JSON values as lines: on the disk, all or none, and not amid another's, whoever else writes. Raises OSError."""
-    import fcntl
-
     lines = b"".join(json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n" for value in values)
     with opened_to_append(path) as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+        locked(stream, wait=True)
         end = stream.seek(0, os.SEEK_END)
         if end:
             stream.seek(end - 1)
@@ -174,15 +172,25 @@ def append_json_lines(path: Path, values: Iterable[object]) -> None:
 
 def lock(stream: IO[Any], path: Path) -> None:
     """Keep other sessions from writing to an open file until it is closed, or this process ends. Raises InputError."""
+    if not locked(stream):
+        who = _holder(os.fstat(stream.fileno()).st_ino)
+        raise InputError(f"{path} is being written by {who}: wait for its end, or name another file with -o")
+
+
+def locked(file: IO[Any] | int, shared: bool = False, wait: bool = False) -> bool:
+    """Lock an open file until it is closed, or this process ends; False: another process holds the lock.
+
+    A file system that has no locks, as some homes on NFS, grants each.
+    """
     import fcntl
 
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
-        who = _holder(os.fstat(stream.fileno()).st_ino)
-        raise InputError(f"{path} is being written by {who}: wait for its end, or name another file with -o") from None
+        return False
     except OSError:
-        pass  # a file system without locks
+        pass
+    return True
 
 
 def _holder(inode: int) -> str:

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import resource
@@ -9,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.files import append_json_line, json_text, lock, own_folder, read_json, require_output, write_json, write_whole
+from rankwise.files import (
+    append_json_line,
+    json_text,
+    lock,
+    locked,
+    own_folder,
+    read_json,
+    require_output,
+    write_json,
+    write_whole,
+)
 from rankwise.measure.samples import SamplesFile
 
 
@@ -161,3 +172,14 @@ def test_a_full_disk_is_found_before_and_named_after(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("lines.jsonl", 0)]
+
+
+def test_a_lock_is_anothers_or_granted_where_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "lock").open("ab") as first, (tmp_path / "lock").open("ab") as second:
+        assert locked(first) and not locked(second) and not locked(second, shared=True)
+
+        def no_locks(*_: object) -> None:
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))  # as of NFS without its lock daemon
+
+        monkeypatch.setattr("fcntl.flock", no_locks)
+        assert locked(second) and locked(second, wait=True)

@@ -9,7 +9,7 @@ from importlib import import_module
 # the module that registers a verb when it is imported.
 GROUPS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "Improve a program": (
-        {"observe": "program", "advise": "program", "tune": "program", "try": "program"}, {"preload": "program"}
+        {"observe": "observe", "advise": "program", "tune": "program", "try": "program"}, {"preload": "program"}
     ),
     "Know the machine": (
         {"doctor": "health", "measure": "machine", "health": "health"},

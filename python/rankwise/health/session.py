@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import math
 import os
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, RankwiseError
-from rankwise.files import opened_to_append
+from rankwise.files import locked, opened_to_append
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch import Mpi
 from rankwise.machine.profile import Profile
@@ -156,10 +155,8 @@ def alone(history: Path, key: Mapping[str, Any]) -> Iterator[None]:
     except OSError as error:
         raise RankwiseError(f"no session can be saved next to {history} ({error.strerror}): name another --history") from None
     with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RankwiseError(f"another session of this machine is under way for {history}: let it end") from None
+        if not locked(stream):
+            raise RankwiseError(f"another session of this machine is under way for {history}: let it end")
         yield
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from rankwise.cache import COMPILER, cache_folder
 from rankwise.errors import UnusableEnvironmentError
-from rankwise.files import write_whole
+from rankwise.files import locked, write_whole
 from rankwise.launch.process import Child, output_of
 from rankwise.progress import Meter, meter, tell
 
@@ -72,7 +71,7 @@ def build(part: Part, compiler: Path | None = None) -> Path:
             f"{', or unset RANKWISE_MPI' if compiler else ''}"
         )
     with (kept / "lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        locked(lock, wait=True)
         if _is_as_built(built):  # by another process, meanwhile
             return built
         made = kept / "build"

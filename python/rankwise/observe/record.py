@@ -7,7 +7,6 @@ deflated.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import zlib
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError, unreadable
-from rankwise.files import kind_of, load_json, plain, write_whole
+from rankwise.files import kind_of, load_json, locked, plain, write_whole
 from rankwise.observe.header import require_header
 from rankwise.units import format_count
 
@@ -170,12 +169,11 @@ def abandoned(path: Path) -> bool:
         return False
     try:
         with (folder / "lock").open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return locked(lock, shared=True)
     except FileNotFoundError:
         return True
     except OSError:
         return False
-    return True
 
 
 def read_record(path: Path, most_events: int = MOST_EVENTS) -> Record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -16,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.files import load_json, own_folder, require_output
+from rankwise.files import load_json, locked, own_folder, require_output
 from rankwise.launch.build import TRACER, build
 from rankwise.launch.command import (
     LAUNCHERS,
@@ -161,11 +160,9 @@ def _claim(output: Path) -> tuple[Path, int]:
         lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise InputError(f"{output} cannot be written ({error.strerror}): name a file of your own with -o") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not locked(lock):
         os.close(lock)
-        raise InputError(f"{output} is being written by another 'rankwise observe': name another file with -o") from None
+        raise InputError(f"{output} is being written by another 'rankwise observe': name another file with -o")
     return folder, lock
 
 
