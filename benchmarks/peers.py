@@ -3,7 +3,7 @@
     python benchmarks/peers.py [--output docs/peers.md] [--only exchange,fft]        # make bench; about ten minutes
 
 Each row is the time (or, of maps, the messages between nodes) of rankwise over its peer's: the median of ratios with its 95 %
-interval, taken by turns in one run. A comparison whose program was not built, or whose peer is not installed, is skipped and
+interval, interleaved in one run. A comparison whose program was not built, or whose peer is not installed, is skipped and
 listed. On a busy machine no figure is valid: the table says so, and the exit code is 6.
 """
 
@@ -33,8 +33,8 @@ _BUSY = 0.3  # of a core that other programs took, per core
 _HEAD = """# rankwise and its peers
 
 Of each comparison the time of rankwise over its peer's, or of maps what crosses nodes: below 1 rankwise is better. The
-median of ratios taken by turns in one run, with its 95 % interval; all rows of all comparisons, those that are lost too.
-`make bench` measures them anew.
+median of interleaved ratios of one run, with its 95 % interval; all rows of all comparisons, those that are lost too.
+`make bench` measures them again.
 """
 
 
