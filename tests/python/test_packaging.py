@@ -64,6 +64,7 @@ def test_spacks_recipe_is_python_and_names_options_that_exist() -> None:
         node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and str(node.value).startswith("RANKWISE_")
     }
     assert names - {"RANKWISE_MPI"}
+    assert max(map(len, TEXTS["spack"].splitlines())) <= 99  # as 'spack style' has it
     assert all(f"option({name} " in (ROOT / "CMakeLists.txt").read_text() for name in names - {"RANKWISE_MPI"})
 
 

@@ -9,8 +9,8 @@ from spack.package import *
 
 
 class Rankwise(CMakePackage, PythonExtension):
-    """Measures, models, maps and explains the communication of MPI programs: the command rankwise, and a library of halo
-    exchanges, FFTs and process mappings for C, C++ and Fortran."""
+    """Measures, models, maps and explains the communication of MPI programs: the command
+    rankwise, and a library of halo exchanges, FFTs and process mappings for C, C++ and Fortran."""
 
     homepage = "https://example.org/rankwise"
     url = "https://example.org/rankwise/rankwise-0.2.0.tar.gz"
@@ -23,7 +23,9 @@ class Rankwise(CMakePackage, PythonExtension):
     version("main", branch="main")
     version("0.2.0", sha256="0000000000000000000000000000000000000000000000000000000000000000")
 
-    variant("python", default=True, description="Install the command rankwise and the Python package")
+    variant(
+        "python", default=True, description="Install the command rankwise and the Python package"
+    )
     variant("fortran", default=True, description="Build the Fortran modules")
 
     depends_on("c", type="build")
@@ -65,7 +67,8 @@ class Rankwise(CMakePackage, PythonExtension):
 
     @run_before("install")
     def install_python(self):
-        # First: the library of the CMake build, with its SONAME, then takes the place of the one that the wheel has.
+        # First: the library of the CMake build, with its SONAME, then takes the place of the
+        # one that the wheel has.
         if self.spec.satisfies("+python"):
             with working_dir(self.stage.source_path):
                 pip(*PythonPipBuilder.std_args(self), f"--prefix={self.prefix}", ".")
