@@ -202,55 +202,57 @@ def _listed(workload: Workload) -> str:
     return workload.title[0].upper() + workload.title[1:]
 
 
+def choose_exchange(
+    asked: Any,
+    ranks: Ranks,
+    profile: ProfileFile = Path("machine.json"),
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw a map of sizes and cutoffs, coloured by what is fastest, as .svg or .html.", callback=drawable),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Rank algorithms and modes for a neighbour exchange, fastest first.
+
+    It says which term of the time decides, and at which sizes another algorithm takes over. Without --ranks the grid has 64
+    ranks. Teams of team-shift have 2, 4 and 8 ranks where they fit unless --replication says otherwise. 'auto' of the C API
+    makes the same decision from the same profile. 'rankwise choose stencil', 'choose alltoall' and 'choose fft3d' choose for
+    the other workloads.
+    """
+    from rankwise.api.asking import Chosen
+    from rankwise.api.asking import choose as ask
+
+    found = ask(asked, profile, ranks)
+    assert isinstance(found, Chosen)
+    show(found, as_json)
+    if plot is not None:
+        found.plot().save(plot)
+        tell(f"map of sizes and cutoffs written to {plot}")
+
+
+def validate_choose(asked: Any, as_json: Json = False) -> None:
+    """Choose for every size and cutoff, run or simulate all candidates, and say how much was lost (the regret).
+
+    One half of the repetitions picks the fastest, the other times it: the least of noisy times is small by chance.
+    The profile knows the ping-pong alone. Without --ranks there is one rank a core, at least two; of simulated ones 64.
+    """
+    from rankwise.api.regretting import regret_of
+
+    show(regret_of(asked), as_json)
+
+
 def _add_choice_of_exchanges(listed: str) -> None:
     from rankwise.workloads.exchange import ExchangeOptions
-
-    def choose(
-        asked: Any,
-        ranks: Ranks,
-        profile: ProfileFile = Path("machine.json"),
-        plot: Annotated[
-            Path | None,
-            typer.Option(
-                help="Draw a map of sizes and cutoffs, coloured by what is fastest, as .svg or .html.", callback=drawable
-            ),
-        ] = None,
-        as_json: Json = False,
-    ) -> None:
-        """Rank algorithms and modes for a neighbour exchange, fastest first.
-
-        It says which term of the time decides, and at which sizes another algorithm takes over. Without --ranks the grid has 64
-        ranks. Teams of team-shift have 2, 4 and 8 ranks where they fit unless --replication says otherwise. 'auto' of the C API
-        makes the same decision from the same profile. 'rankwise choose stencil', 'choose alltoall' and 'choose fft3d' choose
-        for the other workloads.
-        """
-        from rankwise.api.asking import Chosen
-        from rankwise.api.asking import choose as ask
-
-        found = ask(asked, profile, ranks)
-        assert isinstance(found, Chosen)
-        show(found, as_json)
-        if plot is not None:
-            found.plot().save(plot)
-            tell(f"map of sizes and cutoffs written to {plot}")
 
     example = """rankwise choose exchange --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json
     rankwise choose --dims 3 --cutoff 2 --bytes 4096 --ranks 512 --profile machine.json --plot map.svg"""
     verb("exchange", example, under=GROUPS["choose"], listed=listed)(
-        flattened(choose, ExchangeOptions, without=("team_boxes",), **CHOOSING)
+        flattened(choose_exchange, ExchangeOptions, without=("team_boxes",), **CHOOSING)
     )
 
 
 def _add_regret() -> None:
-    from rankwise.api.regretting import Choices, regret_of
-
-    def validate_choose(asked: Any, as_json: Json = False) -> None:
-        """Choose for every size and cutoff, run or simulate all candidates, and say how much was lost (the regret).
-
-        One half of the repetitions picks the fastest, the other times it: the least of noisy times is small by chance.
-        The profile knows the ping-pong alone. Without --ranks there is one rank a core, at least two; of simulated ones 64.
-        """
-        show(regret_of(asked), as_json)
+    from rankwise.api.regretting import Choices
 
     example = """rankwise validate choose --cutoff 1:6 --bytes 8,128,1kB,8kB,64kB,256kB --profile machine.json
     rankwise validate choose --engine simgrid --ranks 512 --dims 3 --cutoff 1:2 --bytes 8,1kB,64kB --profile machine.json"""
@@ -261,7 +263,7 @@ def _add_regret() -> None:
 def register(words: Sequence[str]) -> None:
     """Register what a command line may mean: its verb for its pattern, or for all patterns where it names none."""
     first, second = [*words, "", ""][:2]
-    found = workloads(second)
+    found = workloads("" if (first, second) == ("choose", "exchange") else second)  # the default, whose help lists the others
     order = [*found, "choose"]
     for name in [first] if first in GROUPS else GROUPS:
         registered = GROUPS[name].registered_commands

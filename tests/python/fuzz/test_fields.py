@@ -54,7 +54,7 @@ BROKEN = [
     ("halo", 0, '"dest":1', '"dest":-1', 0, "pairs[0].dest"),
     ("history", 0, '"value":{', '"value":7,"x":{', 1, "value"),
     ("switches", 0, "n[1-2]", "n[1-", 1, "n[1-"),
-    ("levels", 0, "4x8", "4x-8", 0, "4x-8"),
+    ("levels", 0, "l3:4", "l3:-4", 0, "l3:-4"),
     ("hosts", 0, "n[1-3,7]", "n[3-1]", 0, "n[3-1]"),
     ("cpu-list", 0, "8", "x", 0, "x"),
     ("hwloc", 0, 'type="PU" os_index="0"', 'type="PU" os_index="x"', 0, "os_index"),
