@@ -173,7 +173,7 @@ PROCESSES = [
     Fault("ranks, SIGTERM", "a rank died", 1, kill(TERM, KERNELS)),
     Fault("ranks, stopped", HANG, 1, kill(STOP, KERNELS)),
     Fault("a rank, stopped while the other spins", HANG, 1, lambda room: os.kill(room.processes(KERNELS)[0], STOP)),
-    Fault("ranks that get no processor for 25 s", "stopped after", 0, starve, resume=0, silence_s="10"),
+    Fault("ranks that get no processor for 25 s", "stopped after", 6, starve, resume=6, silence_s="10"),
     Fault("a rank, killed by the kernel at its memory "
           "limit", "a rank died.*killed a process .* for want of memory", 1, memory_limit,
           command=LARGE, root=True),
