@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import errno
 import io
+import json
 import os
 import random
 import shlex
@@ -33,6 +34,20 @@ VALUES = """0 1 2 3 4 8 16 -1 1.5 1e3 1e999 nan inf 4x4 2x2x2 4X4 0x4 4x 1,2 1:3
 1,0 auto model run simgrid direct shift isend send blocked hyperplane nearest-neighbor component n1 n[1-2] n1,n2 node,socket
 fat-tree:2x2 torus:2x2 node:2 frontier fugaku json csv machine.json map.json app.comm validate.json nothing.json samples.jsonl
 health.jsonl lengths.json graph.mtx dir out.json x/y.json . / - -- = ,""".split()  # fmt: skip
+FILES = {  # by reader
+    "profile": "machine.json cluster.json before.json after.json last-week.json today.json",
+    "record": "app.comm before.comm after.comm app8.comm app16.comm",
+    "samples": "samples.jsonl machine.samples.jsonl",
+    "osu": "osu_latency.txt osu_bw.txt run-1.txt run-2.txt run-3.txt",
+    "csv": "pingpong.csv",
+    "description": "my-machine.toml",
+    "ledger": "ledger.jsonl",
+    "history": "health.jsonl",
+    "jobs": "rankwise-job/jobs.json lva-2/jobs.json",
+    "mappings": "map.json",
+    "matrix": "graph.mtx",
+    "validation": "validate.json",
+}
 ODD = ["", " ", "\t", "\n", "1\x1cx2", "\x1b[31m", "²", "٣", "１", "é", "\udcff", "\u2028", "9" * 30, "1" * 5000, "'", '"',
        "%s", "{}", "~", "*"]  # fmt: skip
 
@@ -71,11 +86,15 @@ def value(draw: random.Random, option: Any) -> str:
     return text
 
 
+def examples_of(verb: str, command: Any) -> list[list[str]]:
+    """Return the words of the examples in a verb's help that need no shell and start no program."""
+    examples = [shlex.split(text)[1:] for text in getattr(command, "example", "").splitlines() if " -- " not in text]
+    return [words for words in examples if words[: len(verb.split())] == verb.split() and not {">", "|", "#"} & {*words}]
+
+
 def line(draw: random.Random, verb: str, command: Any) -> list[str]:
     """Return a random command line of a verb: made anew, or of an example in its help with a word changed."""
-    words = verb.split()
-    examples = [shlex.split(text)[1:] for text in getattr(command, "example", "").splitlines() if " -- " not in text]
-    examples = [words for words in examples if words[: len(verb.split())] == verb.split() and not {">", "|", "#"} & {*words}]
+    words, examples = verb.split(), examples_of(verb, command)
     if examples and draw.random() < 0.5:
         words = list(draw.choice(examples))
         at = draw.randrange(len(verb.split()), len(words) + 1)
@@ -94,13 +113,18 @@ def line(draw: random.Random, verb: str, command: Any) -> list[str]:
 
 
 def files(folder: Path) -> None:
-    """Write what command lines name."""
+    """Write what command lines, and the examples in helps, name."""
     known = readers.readers()
-    for name, reader, at in (
-        ("machine.json", "profile", 1), ("map.json", "mappings", 0), ("app.comm", "record", 0), ("graph.mtx", "matrix", 0),
-        ("validate.json", "validation", 0), ("samples.jsonl", "samples", 0), ("health.jsonl", "history", 0),
-    ):  # fmt: skip
-        (folder / name).write_bytes(known[reader].seeds[at])
+    profile = json.loads(known["profile"].seeds[1])
+    (link,) = profile["links"].values()
+    seeds = {reader: known[reader].seeds[0] for reader in known} | {
+        "profile": json.dumps(profile | {"links": profile["links"] | {"other-node": link}}).encode(),
+        "osu": next(seed for seed in known["osu"].seeds if seed.startswith(b"# OSU MPI Latency Test")),
+    }
+    for reader, names in FILES.items():
+        for name in names.split():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(seeds[reader])
     (folder / "dir").mkdir(exist_ok=True)
 
 

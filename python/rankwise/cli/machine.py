@@ -15,6 +15,7 @@ from rankwise.blocks.terminal import show_all
 from rankwise.cli.base import Json, flattened, group, show, verb, writable
 from rankwise.errors import exit_code
 from rankwise.files import write_whole
+from rankwise.progress import visible
 
 measure_verbs = group(
     "measure",
@@ -166,4 +167,4 @@ def export(
         print(text, end="")
     else:
         write_whole(output, text)
-        print(output)
+        print(visible(str(output)))

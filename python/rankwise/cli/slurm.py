@@ -14,6 +14,7 @@ from rankwise.cli.usage import words_of_usage
 from rankwise.cli.verbs import register_verbs
 from rankwise.errors import EXIT_FAILURE, EXIT_UNUSABLE, InputError
 from rankwise.launch.command import LAUNCHERS
+from rankwise.progress import visible
 from rankwise.slurm.script import FOLDER, Job, Work, job_script
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _register(name: str, example: str, submits: bool, about: str) -> None:
         if as_json:
             print_json(Submitted(folder, submission).to_dict())
         else:
-            print(submission.job)
+            print(visible(submission.job))
             tell(f"submitted job {submission.job}; script, settings and results: {folder}; next: rankwise slurm wait {folder}")
 
     job.__doc__ = about
@@ -139,7 +140,7 @@ def fetch_results(
         print_json({"files": [str(path) for path in files]})
         return
     for path in files:
-        print(path if output is not None else folder / path)
+        print(visible(str(path if output is not None else folder / path)))
 
 
 def _show(states: list[JobState], jobs: Mapping[str, Path | None], as_json: bool) -> None:

@@ -207,7 +207,7 @@ class StencilWorkload(Workload):
         "predict": "rankwise predict stencil --grid 8x6 --nodes 8 --ppn 6 --stencil moore:1 --bytes 64,64kB --profile "
         "cluster.json",
         "simulate": "rankwise simulate stencil --profile cluster.json --grid 50x48 --nodes 50 --ppn 48 --topology "
-        "fat-tree:25x2:2",
+        "fat-tree:10x5:2",
         "run": """rankwise run stencil --grid 4x2 --bytes 64,4kB,512kB
         rankwise run stencil --grid 100x48 --nodes 100 --ppn 48 --instantiation""",
         "validate": """rankwise validate stencil --grid 2x2 --stencil moore:1 --profile machine.json

@@ -1,11 +1,33 @@
 """Random command lines of some verbs each time; ``make fuzz`` floods all (tests/fuzz/arguments.py)."""
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
-from arguments import SKIPPED, flood, nothing_to_start, verbs
+import pytest
+
+from arguments import SKIPPED, examples_of, files, flood, nothing_to_start, verbs
 from breadth import TIMES, fresh_seed
+from rankwise.cli.main import run
+
+# What an example needs and this folder lacks: nothing can be started, and the small files are not of the run in the example.
+WANTING = (
+    "has 3 ranks|ranks shared|are on one node|no program runs|killed|traces.otf2|nothing to accept|not measured on 2|"
+    "has what the new profile lacks"
+)
+
+
+def test_examples_in_helps_are_not_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = []
+    with nothing_to_start(tmp_path):
+        for verb, command in verbs().items():
+            for words in examples_of(verb, command) if verb not in SKIPPED else ():
+                files(tmp_path)
+                code, said = run(words), capsys.readouterr().err
+                if code == 2 and not re.search(WANTING, said):
+                    refused.append((" ".join(words), said))
+    assert not refused
 
 
 def test_command_lines_are_answered_or_refused(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
