@@ -31,6 +31,7 @@ _LEAST_COVER = 0.3  # below it nothing repeats
 _MOST_DISTANCES = 6  # of each number of calls in a row
 _LEAST_SHARE = 0.2  # of calls that are like those before, for a period to be looked at
 _LITTLE_COMPUTING = 0.02  # of the steps' time
+_MOST_LENGTHS = 12  # of steps, with which the last is compared
 _MOST_STAGES = 12  # of a step that call alike
 
 
@@ -162,11 +163,7 @@ class Calls:
                 found = found[: np.searchsorted(found, len(self.symbols) - length)]
                 found = found[self.symbols[found + length] == self.symbols[cut - step + length]]
                 if np.searchsorted(found, cut) - np.searchsorted(found, cut - step) <= 1:
-                    last = self.symbols[found[-1] : found[-1] + step]
-                    whole = np.array_equal(last, self.symbols[cut - step : cut])
-                    # Nothing is computed behind the last.
-                    whole &= self._usual_s(shift, step, *of_most) < _LITTLE_COMPUTING * self._step_s(step, *of_most)
-                    return np.append(found, found[-1] + step) if whole else found
+                    return np.append(found, found[-1] + np.array(self._last(found, step, cut - step), int))
         symbols, volume = self.symbols[cut - step : cut], self.volume[cut - step : cut]
         aligned: list[int] = []
         for begin, end in stretches:
@@ -177,6 +174,14 @@ class Calls:
             if 2 * apart <= max(volume.sum(), self.volume[behind - step : behind].sum()):
                 aligned += range(behind, begin - step - 1, -step)
         return np.array(sorted(aligned), int)
+
+    def _last(self, found: Array, step: int, at: int) -> list[int]:
+        """Return how many calls the last step has: as the longest of the others, or the step at a place, that calls alike; none
+        where the calls end within it."""
+        lengths, first = np.unique(np.diff(found), return_index=True)
+        likely = sorted([(step, at), *zip(lengths[:_MOST_LENGTHS].tolist(), found[first].tolist(), strict=False)])
+        own = self.symbols[found[-1] :]
+        return [count for count, other in likely if np.array_equal(own[:count], self.symbols[other : other + count])][-1:]
 
     def stretches(self, levels: Levels) -> list[tuple[int, int]]:
         """Return where calls are like those a step before, at least a step long, and like none nearer; they repeat up to a step
@@ -453,7 +458,8 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
     for levels, at, cuts in _divided(events, span_s) if events else ():
         if best is not None and not apart and not levels.part:
             break
-        began_ns = np.stack([begun_ns(events[rank], cuts[:, i]) for i, rank in enumerate(sorted(events))], axis=1).max(axis=1)
+        of_ranks = [_began_ns(events[rank], cuts[:, i], run_s) for i, rank in enumerate(sorted(events))]
+        began_ns, whole = np.stack([began for began, _ in of_ranks], axis=1).max(axis=1), all(whole for _, whole in of_ranks)
         # From the last rank's beginning: ranks take turns at being late, the longest of their steps are together longer than
         # the run.
         begun_s, durations, calls = began_ns * 1e-9, np.diff(began_ns) * 1e-9, np.diff(at)
@@ -463,13 +469,14 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
             whole_s = max(span_s[1] - span_s[0], begun_s[-1] - begun_s[0])
             begins, ends, own = cuts[:-1][kinds[0]], cuts[1:][kinds[0]], durations[kinds[0]]
             most = max(1, _MOST_LOOKED_AT * len(own) // max(1, int((ends - begins).sum())))
-            last = len(own) - 1 - (2 < most < len(own))  # behind the last nothing is computed
+            last = len(own) - 1 - (2 < most < len(own) or (not whole and len(own) > 1))
             sample = np.unique(np.linspace(0, last, min(most, len(own))).round().astype(int))
             told = [
                 StepKind(int(calls[of[0]]), len(of), float(np.median(durations[of])), float(durations[of].sum() / whole_s))
                 for of in kinds
             ]
-            around_s = (max(0.0, float(begun_s[0]) - span_s[0]), max(0.0, span_s[1] - float(begun_s[-1])))
+            rest_s = span_s[1] - float(begun_s[-1])  # below 0: the first step's computing lies before its first call
+            around_s = (max(0.0, float(begun_s[0]) - span_s[0] + min(rest_s, 0.0)), max(0.0, rest_s))
             middle = _middle(own)
             # What is computed before a rank's very first call is not in the record.
             inside = np.flatnonzero(begins.all(axis=1))
@@ -480,6 +487,24 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
             if own_s >= _ENOUGH * durations.sum() and not apart:
                 break
     return best
+
+
+def _began_ns(events: Array, cuts: Array, run_s: float) -> tuple[Array, bool]:
+    """Return when what follows cuts began, and whether the last step is known to its end.
+
+    Behind it a program may do anything before its next call, or end; what it computes in a step may lie before its first call.
+    Where that is less than half of what is usual before a cut, or more than twice, or not known, what is usual counts.
+    """
+    began = begun_ns(events, cuts).astype(np.int64)
+    if len(cuts) < 3 or not cuts[-1]:
+        return began, True
+    ended = np.maximum.accumulate(events["end_ns"].astype(np.int64))[cuts[1:] - 1]
+    like = np.diff(cuts[:-1]) == cuts[-1] - cuts[-2]
+    usual = max(0, round(float(np.median((began[1:-1] - ended[:-1])[like | ~like.any()]))))
+    spent = int(began[-1] if cuts[-1] < len(events) else round(run_s * 1e9)) - int(ended[-1])
+    whole = usual <= 2 * spent <= 4 * usual
+    began[-1] = max(int(ended[-1]) + (spent if whole else usual), int(began[-2]))
+    return began, whole or usual < _LITTLE_COMPUTING * float(np.median(np.diff(began[:-1])))
 
 
 def _middle(durations: Array) -> int:
