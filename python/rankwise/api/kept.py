@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ _HELD: Sequence[Column[Held]] = (
 
 
 def _size(group: str) -> str:
-    return format_size(int(group)) if group.isdecimal() else group
+    return format_size(int(group)) if re.fullmatch(r"\d{1,18}", group, re.ASCII) else group
 
 
 def ledger(path: Path | str | None = None, by: Sequence[str] = ("algorithm", "mode", "size", "machine")) -> Ledger:

@@ -105,6 +105,8 @@ class _Root(_Group):
         return f"{formatter.getvalue()}{_BELOW_COMMANDS}"
 
 
+_MOST = (1 << 63) - 1  # that an option's whole number may be
+
 _BELOW_COMMANDS = """
   rankwise COMMAND -h    options and examples
   rankwise help --all    the other commands (version: rankwise --version)
@@ -161,6 +163,14 @@ def verb(
             added = [_switch(name, help) for name, help in _SWITCHES.items() if tabular and f"--{name}" not in own]
             super().__init__(*args, params=[*params, *added], **others)
             self.example = _lines(example)
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            rest = super().parse_args(ctx, args)
+            for param in self.params:
+                value = ctx.params.get(param.name)
+                if isinstance(value, int) and abs(value) > _MOST:
+                    raise typer.BadParameter(f"{value} is too large a number", ctx, param)
+            return rest
 
     def register(function: Verb) -> Verb:
         told = inspect.cleandoc(function.__doc__ or "")

@@ -6,6 +6,7 @@ Every parameter may be a range; then every result is one, with the extremes over
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -301,7 +302,7 @@ class FftModel:
                 )
             return self.machine.topology.name, self.machine.topology.dimensions or 3
         name, colon, axes = asked.partition(":")
-        if name == "torus" and (not colon or axes.isdecimal() and 1 <= int(axes) <= 12):
+        if name == "torus" and (not colon or re.fullmatch(r"[1-9]|1[0-2]", axes)):
             return name, int(axes) if colon else 3
         if name in ("fully-connected", "fat-tree", "dragonfly") and not colon:
             return name, 3

@@ -6,6 +6,7 @@ Halos that a program saved: what ``rankwise_halo_save`` writes (docs/halo.md).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -369,7 +370,7 @@ def _surface(o: HaloOptions) -> Surface:
         if layers > cells:
             raise InputError(f"--width {layers} passes the {cells} cells of the box: make the box larger")
     count, _, size = o.fields.partition("x")
-    if not count.isdecimal() or int(count) < 1 or not size:
+    if not re.fullmatch(r"0*[1-9]\d{0,8}", count, re.ASCII) or not size:
         raise InputError(f"--fields '{o.fields}' is not a number of fields and bytes of an element: 3x8")
     return Surface(grid, periodic, (), box, width, int(count) * parse_size(size, "--fields"), o.corners, int(count))
 

@@ -10,6 +10,8 @@ import pytest
 from arguments import SKIPPED, examples_of, files, flood, nothing_to_start, verbs
 from breadth import TIMES, fresh_seed
 from rankwise.cli.main import run
+from rankwise.decide.choice import Question
+from rankwise.errors import InputError
 
 # What an example needs and this folder lacks: nothing can be started, and the small files are not of the run in the example.
 WANTING = (
@@ -28,6 +30,12 @@ def test_examples_in_helps_are_not_refused(tmp_path: Path, capsys: pytest.Captur
                 if code == 2 and not re.search(WANTING, said):
                     refused.append((" ".join(words), said))
     assert not refused
+
+
+@pytest.mark.parametrize(("field", "what"), [("modes", "send mode"), ("algorithms", "exchange algorithm")])
+def test_words_that_are_no_text_are_unknown_names(field: str, what: str) -> None:
+    with pytest.raises(InputError, match=f"{what} .* is unknown"):
+        Question((4,), (True,), 1, 8, **{field: ("\udcff",)})  # type: ignore[arg-type]
 
 
 def test_command_lines_are_answered_or_refused(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
