@@ -11,7 +11,7 @@ import typer
 
 from rankwise.api.questions import CHOOSING, PLACED, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import HELP, checked
-from rankwise.cli.base import Json, drawable, flattened, group, show, tell, verb, writable
+from rankwise.cli.base import Json, command_tree, drawable, flattened, group, show, tell, verb, writable
 from rankwise.errors import EXIT_FAILURE
 from rankwise.files import write_json
 from rankwise.workloads import workloads
@@ -277,3 +277,4 @@ def register(words: Sequence[str]) -> None:
             if name == "validate" and "choose" in missing:
                 _add_regret()
             registered.sort(key=lambda command: order.index(str(command.name)))
+            command_tree.cache_clear()

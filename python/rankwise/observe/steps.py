@@ -1,7 +1,4 @@
-"""The step that a program repeats, found from its calls, and cut out of all ranks at once.
-
-The step that a rank repeats: the period in its calls.
-"""
+"""The step that a program repeats: the period in each rank's calls, cut out of all ranks at once."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _FIRST_CUTS = 24  # tell whether a place can be the beginning
 _LEAST_COVER = 0.3  # below it nothing repeats
 _MOST_DISTANCES = 6  # of each number of calls in a row
 _LEAST_SHARE = 0.2  # of calls that are like those before, for a period to be looked at
-_LITTLE_COMPUTING = 0.02  # of the steps' time
+_LITTLE_COMPUTING = 0.1  # of the steps' time
 _MOST_LENGTHS = 12  # of steps, with which the last is compared
 _MOST_STAGES = 12  # of a step that call alike
 
@@ -172,7 +169,8 @@ class Calls:
                 continue
             apart, behind = min((int(np.abs(self.volume[at - step : at] - volume).sum()), at) for at in likely)
             if 2 * apart <= max(volume.sum(), self.volume[behind - step : behind].sum()):
-                aligned += range(behind, begin - step - 1, -step)
+                whole = np.array_equal(self.symbols[behind : behind + step], symbols) and behind + step <= end
+                aligned += range(behind + step * whole, begin - step - 1, -step)
         return np.array(sorted(aligned), int)
 
     def _last(self, found: Array, step: int, at: int) -> list[int]:
@@ -206,13 +204,13 @@ class Calls:
         return float(self.ended_s[end - 1] - self.ended_s[begin - 1]) * step / (end - begin)
 
     def shifts(self, levels: Levels, stretches: Sequence[tuple[int, int]], idle: Array) -> Sequence[int]:
-        """Return by how many calls cuts may lie before the end: first where nothing is under way, after the longest computing;
-        of a program that computes next to nothing where the most steps begin."""
+        """Return by how many calls cuts may lie before the end: first where nothing is under way, the most steps begin, and the
+        most is computed before."""
         step, (begin, end) = levels.step, self._heaviest(levels, stretches)
         usual = {shift: self._usual_s(shift, step, begin, end) for shift in range(min(step, end - begin))}
-        talks = sum(usual.values()) < _LITTLE_COMPUTING * self._step_s(step, begin, end)
-        whole = {shift: talks * ((end - begin + step - (shift + 1) % step) // step) for shift in usual}
-        return sorted(usual, key=lambda shift: (not idle[self.index[end - 1 - shift]], -whole[shift], -usual[shift]))
+        idle_at = {shift: idle[self.index[end - 1 - shift]] for shift in usual}
+        whole = {shift: (end - begin + step - (shift + 1) % step) // step for shift in usual}
+        return sorted(usual, key=lambda shift: (not idle_at[shift], -whole[shift], -usual[shift]))
 
 
 def _multiple(runs: Array, period: int, volume: Array, before_s: Array) -> int:
@@ -351,9 +349,7 @@ class StepKind(Record):
 
 @record
 class Steps(Record):
-    """The step that repeats in a program.
-
-    Steps are cut out of all ranks.
+    """The step that repeats in a program, cut out of all ranks.
 
     ``begins``, ``ends`` (steps x ranks): in each rank's events, how many lie before a step's beginning and its end; between two
     such cuts every message that is sent is also received. A step begins where the last ended, but where the program does more
@@ -471,29 +467,44 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
             most = max(1, _MOST_LOOKED_AT * len(own) // max(1, int((ends - begins).sum())))
             last = len(own) - 1 - (2 < most < len(own) or (not whole and len(own) > 1))
             sample = np.unique(np.linspace(0, last, min(most, len(own))).round().astype(int))
+            made = np.diff(_calls_before(events, cuts))
             told = [
-                StepKind(int(calls[of[0]]), len(of), float(np.median(durations[of])), float(durations[of].sum() / whole_s))
+                StepKind(
+                    int(np.median(made[of])), len(of), float(np.median(durations[of])), float(durations[of].sum() / whole_s)
+                )
                 for of in kinds
             ]
             rest_s = span_s[1] - float(begun_s[-1])  # below 0: the first step's computing lies before its first call
-            around_s = (max(0.0, float(begun_s[0]) - span_s[0] + min(rest_s, 0.0)), max(0.0, rest_s))
+            before_s = round(float(begun_s[0]) - span_s[0] + min(rest_s, 0.0), 9)
             middle = _middle(own)
             # What is computed before a rank's very first call is not in the record.
             inside = np.flatnonzero(begins.all(axis=1))
             if len(inside) and not begins[middle].all():
                 middle = int(inside[_middle(own[inside])])
-            best, found_s = Steps(begins, ends, own, levels, middle, sample, tuple(told), *around_s, of), own_s
+            best, found_s = (
+                Steps(begins, ends, own, levels, middle, sample, tuple(told), max(0.0, before_s), max(0.0, rest_s), of),
+                own_s,
+            )
             apart = len(kinds) > _MOST_KINDS + 1 and own_s < _MOST_APART * durations.sum()
             if own_s >= _ENOUGH * durations.sum() and not apart:
                 break
     return best
 
 
+def _calls_before(events: Mapping[int, Array], cuts: Array) -> Array:
+    """Return how many calls of MPI the first rank has made before each cut: of what MPI_Waitall completes, and of both halves
+    of MPI_Sendrecv, one."""
+    rank = min(events)
+    own = events[rank][events[rank]["kind"] != TIME_ONLY][["call", "start_ns"]]
+    upto = np.append(0, np.cumsum(events[rank]["kind"] != TIME_ONLY))[cuts[:, sorted(events).index(rank)]]
+    return np.asarray(np.append(0, np.cumsum(np.append(True, own[1:] != own[:-1])))[upto])
+
+
 def _began_ns(events: Array, cuts: Array, run_s: float) -> tuple[Array, bool]:
     """Return when what follows cuts began, and whether the last step is known to its end.
 
     Behind it a program may do anything before its next call, or end; what it computes in a step may lie before its first call.
-    Where that is less than half of what is usual before a cut, or more than twice, or not known, what is usual counts.
+    Where that is far from what is usual before a cut, or not known, what is usual counts.
     """
     began = begun_ns(events, cuts).astype(np.int64)
     if len(cuts) < 3 or not cuts[-1]:
@@ -502,7 +513,7 @@ def _began_ns(events: Array, cuts: Array, run_s: float) -> tuple[Array, bool]:
     like = np.diff(cuts[:-1]) == cuts[-1] - cuts[-2]
     usual = max(0, round(float(np.median((began[1:-1] - ended[:-1])[like | ~like.any()]))))
     spent = int(began[-1] if cuts[-1] < len(events) else round(run_s * 1e9)) - int(ended[-1])
-    whole = usual <= 2 * spent <= 4 * usual
+    whole = 0.75 * usual <= spent <= 1.5 * usual
     began[-1] = max(int(ended[-1]) + (spent if whole else usual), int(began[-2]))
     return began, whole or usual < _LITTLE_COMPUTING * float(np.median(np.diff(began[:-1])))
 

@@ -63,7 +63,7 @@ def test_a_pipeline_of_puts_is_cut_and_named_as_one_of_messages(rows: int) -> No
     messages = simulate(wavefront(RANKS, STEPS, rows))
     events = {rank: _one_sided(of_rank) for rank, of_rank in messages.items()}
     steps, expected = common_steps(events), common_steps(messages)
-    assert steps is not None and expected is not None and len(steps.durations_s) == len(expected.durations_s) == STEPS - 1
+    assert steps is not None and expected is not None and len(steps.durations_s) == len(expected.durations_s) == STEPS
     for rank, of_rank in events.items():
         borders = zip(steps.begins[:, rank], steps.ends[:, rank], strict=True)
         exposed = [np.count_nonzero(of_rank["kind"][begin:end] == EXPOSED) for begin, end in borders]

@@ -176,10 +176,9 @@ def test_stages_that_call_alike_are_one_step_and_the_programs_ends_are_none() ->
     assert_consistent(events, steps)
     assert {level.step for level in map(levels_of, events.values())} == {24}
     assert steps.begins[:, 0].min() >= 700 and steps.ends[:, 0].max() <= 700 + 60 * 24 + 6 * 5
-    # Where the program does more between two steps, none is counted.
-    assert (
-        set(np.diff(steps.begins[:, 0]).tolist()) == {24, 24 + 24 + 5} and (steps.ends[:, 0] - steps.begins[:, 0] == 24).all()
-    )
+    # What the program does between two steps is in neither.
+    assert set(np.diff(steps.begins[:, 0]).tolist()) == {24, 24 + 5} and (steps.ends[:, 0] - steps.begins[:, 0] == 24).all()
+    assert [(kind.calls, kind.steps) for kind in steps.kinds] == [(24, 60), (3, 5)]
     sent = steps.events(events, 3)
     assert sent["bytes"][sent["kind"] == BLOCKING_SEND][2:].tolist() == [2900] * 4 + [2000] * 2
     assert 1e-4 < steps.to_dict()["time_s"] < 2e-4
@@ -222,7 +221,7 @@ def test_a_wavefront_is_cut_in_one_pass() -> None:
     """A dependency moves the front by one message: whoever goes through all tags for each of them does not end."""
     events = simulate(wavefront(6, 24, 300))
     steps = common_steps(events)
-    assert steps is not None and steps.levels.step == 301 and len(steps.durations_s) == 23
+    assert steps is not None and steps.levels.step == 301 and len(steps.durations_s) == 24
     assert_consistent(events, steps)
 
 
@@ -276,11 +275,11 @@ def test_steps_of_the_whole_run_are_told_by_kind_with_their_share() -> None:
         of_rank["end_ns"] += 18_000_000
     steps = common_steps(events)
     assert steps is not None
-    assert [(kind.calls, kind.steps) for kind in steps.kinds] == [(8, 54), (9, 6)]
+    assert [(kind.calls, kind.steps) for kind in steps.kinds] == [(5, 54), (6, 6)]
     assert sum(kind.share for kind in steps.kinds) == pytest.approx(0.5, abs=0.02)
     assert steps.before_s == pytest.approx(18e-3, rel=0.01) and steps.after_s < 1e-3
     assert (
-        "54 steps), 45 % of the run; 9 calls, 3" in steps.words
+        "54 steps), 45 % of the run; 6 calls, 3" in steps.words
         and "(6 steps), 5 %; before the first 18.0 ms (50 %)" in steps.words
     )
     assert " % of the run" in "".join(
@@ -291,10 +290,35 @@ def test_steps_of_the_whole_run_are_told_by_kind_with_their_share() -> None:
     assert sum(kind.share for kind in half.kinds) > 0.9 and " % of 9.00 ms" in half.words
 
 
+@pytest.mark.parametrize(
+    "behind", [[], [("allreduce", 64)], [("compute", 50_000_000), ("allreduce", 64)]], ids=["end", "call", "pause"]
+)
+@pytest.mark.parametrize("order", ["xc", "cx", "xcac", "xca", "cxac", "xa", "s", "sca"])
+def test_every_iteration_of_a_loop_is_a_step(order: str, behind: list[Op]) -> None:
+    """Whether computing lies before, between or behind its calls, and whatever follows the loop."""
+    ranks, count = 4, 20
+    parts: list[dict[str, list[Op]]] = []
+    for rank in range(ranks):
+        left, right = (rank - 1) % ranks, (rank + 1) % ranks
+        exchange: list[Op] = [("irecv", left, 1), ("irecv", right, 2), ("isend", right, 1, 900), ("isend", left, 2, 900)]
+        parts.append({
+            "x": [*exchange, ("waitall",)], "c": [("compute", 400_000)], "a": [("allreduce", 8)],
+            "s": [("sendrecv", right, left, 9, 5000)],
+        })  # fmt: skip
+    one = {"x": 5, "c": 0, "a": 1, "s": 1}
+    events = simulate([[op for part in order for op in of_rank[part]] * count + behind for of_rank in parts])
+    end_s = max(of_rank["end_ns"].max() for of_rank in events.values()) * 1e-9
+    for run_s in (0.0, end_s + 4e-4, end_s + 1.0):
+        steps = common_steps(events, None, run_s)
+        assert steps is not None
+        assert [(kind.calls, kind.steps) for kind in steps.kinds] == [(sum(map(one.__getitem__, order)), count)]
+        assert steps.durations_s == pytest.approx(np.full(count, np.median(steps.durations_s)), rel=0.1)
+
+
 def test_steps_that_call_alike_are_two_kinds_where_their_times_lie_far_apart() -> None:
     slow = np.random.default_rng(5).random(80) < 0.4
     steps = common_steps(simulate(ring(4, 80, lambda _, step: 900_000 if slow[step] else 100_000)))
-    assert steps is not None and [kind.calls for kind in steps.kinds] == [8, 8]
+    assert steps is not None and [kind.calls for kind in steps.kinds] == [5, 5]
     assert abs(steps.kinds[0].steps - slow.sum()) <= 1 and steps.kinds[0].time_s == pytest.approx(9e-4, rel=0.05)
     assert steps.to_dict()["time_lo_s"] > 8e-4 and steps.kinds[1].time_s < 2e-4
 
