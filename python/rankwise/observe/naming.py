@@ -22,6 +22,7 @@ _FITS, _SWEEP_FITS = 0.95, 0.9  # share of pairs that are neighbours in a grid
 _DENSE = 0.8  # of all pairs: above it pairs prove nothing, bytes must
 _LEAST_APART = 0.01  # variance of the logarithms of bytes, for faces and corners to differ
 _TURNS = 2  # levels between a message and its answer, of ranks that take turns
+_AS_LEAST = 1.02  # times the least bytes of a pair: as much
 _FEW = 5  # ranks, of which many patterns have the same pairs; and messages, which may be the run's set-up
 _SHORT = 1024  # bytes of what recursive doubling adds up
 _MOSTLY = 0.8  # of the bytes
@@ -318,6 +319,18 @@ def _any_numbering(seen: Seen) -> Name | None:
     return seen.found
 
 
+def _all_pairs_and_more(seen: Seen) -> Name | None:
+    """Every rank sends as much to every other, and more to some: transposes with a halo, or with particles."""
+    sent = seen.pairs.bytes
+    if (
+        len(seen.pairs.source) != seen.ranks * (seen.ranks - 1)
+        or seen.ranks <= _FEW
+        or np.median(sent) > _AS_LEAST * sent.min()
+    ):
+        return None
+    return Name("all-to-all", False, reason=f"every rank sends {format_volume(int(sent.min()))} to every other, more to some")
+
+
 def _irregular(seen: Seen) -> Name | None:
     received = np.bincount(seen.pairs.dest, seen.pairs.bytes, minlength=seen.ranks)
     hot = int(received.argmax())
@@ -343,6 +356,7 @@ _RULES: tuple[Rule, ...] = (
     _one_way_halo,
     _partial_doubling,
     _any_numbering,
+    _all_pairs_and_more,
     _irregular,
 )
 

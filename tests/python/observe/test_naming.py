@@ -180,6 +180,19 @@ def test_a_halo_with_a_gather_in_the_step() -> None:
     assert "all ranks with rank 0" in named.reason
 
 
+@pytest.mark.parametrize("ranks", [6, 8, 13])
+def test_transposes_with_particles_to_both_sides_are_perhaps_all_to_all(ranks: int) -> None:
+    flows = {(a, b): (200, 4_915_200.0) for a in range(ranks) for b in range(ranks) if a != b}
+    for a in range(ranks):
+        for side, more in ((1, 1_380_000.0), (-1, 1_590_000.0)):
+            flows[a, (a + side) % ranks] = (414, 4_915_200.0 + more + 1000 * a)
+    named = name_of(Seen(pairs_of(ranks, flows), EXCHANGE))
+    assert named.name == "all-to-all" and (not named.confident or "as much" in named.reason)
+    random = np.random.default_rng(ranks)
+    uneven = {pair: (count, volume * float(random.uniform(0.5, 1.5))) for pair, (count, volume) in flows.items()}
+    assert name_of(Seen(pairs_of(ranks, uneven), EXCHANGE)).name == "irregular"
+
+
 def test_random_graphs_are_no_halos() -> None:
     """Uniform and nearest points in two and three dimensions; halos whose ranks are numbered at random."""
     wrong: list[tuple[int, Name]] = []
