@@ -306,7 +306,7 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     yield Sentence(_with_crowded(answer, evidence), mark=YES if evidence.crowded is None else BUT)
     yield _record_line(record, file)
     items = [
-        *([("Pattern", evidence.pattern.words)] if len(record.peer) else []), *_step(evidence), *_ranks(evidence),
+        *([("Pattern", evidence.pattern.words)] if evidence.pattern.naming.name != "none" else []), *_step(evidence), *_ranks(evidence),
         *_waits(evidence), *_in_mpi(record, calls), *_messages(evidence), *_calls(record),
     ]  # fmt: skip
     yield Listing(items)

@@ -421,12 +421,12 @@ class Steps(Record):
         span = f", range {low} to {high}" if low != high else ""
         about = "" if self.levels.part else "about "
         words = [
-            f"{about}{first.calls} MPI calls a rank, median {middle}{mean}{span} ({count}), "
+            f"{about}{format_count(first.calls, 'MPI call')} a rank, median {middle}{mean}{span} ({count}), "
             f"{format_share(first.share)} of {self.of}"
         ]
         told = [one for one in others[:_MOST_KINDS] if one.share >= _TOLD]
         words += [
-            f"{one.calls} calls, {format_time(one.time_s)} ({format_count(one.steps, 'step')}), {format_share(one.share)}"
+            f"{format_count(one.calls, 'call')}, {format_time(one.time_s)} ({format_count(one.steps, 'step')}), {format_share(one.share)}"
             for one in told
         ]
         if rest := [one for one in others if one not in told]:

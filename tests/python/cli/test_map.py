@@ -139,7 +139,7 @@ FITTING = ["--grid", "4x4", "--nodes", "4", "--ppn", "4"]
         (["--grid", "4x4", "--nodes", "17", "--ppn", "1"], "fewer than --nodes 17"),
         (["--grid", "4x4", "--nodes", "0", "--ppn", "4"], "--nodes 0 is too small"),
         (["--grid", "4x4", "--nodes", "4", "--ppn", "-4"], "--ppn -4 is too small"),
-        (["--grid", "4x4", "--nodes", "9" * 30, "--ppn", "4"], "fewer than --nodes"),
+        (["--grid", "4x4", "--nodes", "9" * 18, "--ppn", "4"], "fewer than --nodes"),
         (["--grid", "9999999999x9999999999", "--nodes", "9999999999", "--ppn", "9999999999"], "below 2^31"),
         (["--grid", "4x4"], "give --nodes and --ppn, or --node-sizes"),
         (["--grid", "4x4", "--nodes", "4"], "give --nodes and --ppn, or --node-sizes"),
