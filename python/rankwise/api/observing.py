@@ -305,8 +305,9 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
         answer = f"{format_share(share)} of the run of {seconds} in MPI{mostly}."
     yield Sentence(_with_crowded(answer, evidence), mark=YES if evidence.crowded is None else BUT)
     yield _record_line(record, file)
+    pattern = [("Pattern", evidence.pattern.words)] if evidence.pattern.naming.name != "none" else []
     items = [
-        *([("Pattern", evidence.pattern.words)] if evidence.pattern.naming.name != "none" else []), *_step(evidence), *_ranks(evidence),
+        *pattern, *_step(evidence), *_ranks(evidence),
         *_waits(evidence), *_in_mpi(record, calls), *_messages(evidence), *_calls(record),
     ]  # fmt: skip
     yield Listing(items)

@@ -426,7 +426,8 @@ class Steps(Record):
         ]
         told = [one for one in others[:_MOST_KINDS] if one.share >= _TOLD]
         words += [
-            f"{format_count(one.calls, 'call')}, {format_time(one.time_s)} ({format_count(one.steps, 'step')}), {format_share(one.share)}"
+            f"{format_count(one.calls, 'call')}, {format_time(one.time_s)} ({format_count(one.steps, 'step')}), "
+            f"{format_share(one.share)}"
             for one in told
         ]
         if rest := [one for one in others if one not in told]:
