@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rankwise.records import Record, key, record
@@ -124,3 +126,8 @@ def require_header(header: Mapping[str, Any], ranks: int, events: Mapping[int, i
     for window in of.windows:
         if window.first_event + window.events > events.get(window.rank, 0):
             raise ValueError(f"a window of rank {window.rank} ends behind its events")
+
+
+def parts_of(path: Path) -> Path:
+    """Return the folder where ranks leave what they see until their record is written."""
+    return Path(os.environ.get("RANKWISE_OBSERVE_DIR") or path.parent).absolute() / f".{path.name}.parts"

@@ -12,8 +12,8 @@ from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.observe.call_sites import merged_sites, named, numbered_site, site_text
+from rankwise.observe.header import parts_of
 from rankwise.observe.parts import Part, one_world, parts_of_nodes, ranges
-from rankwise.observe.record import parts_of
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 

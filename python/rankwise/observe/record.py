@@ -8,7 +8,6 @@ deflated.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from rankwise.errors import InputError, unreadable
 from rankwise.files import kind_of, load_json, locked, plain, write_whole
-from rankwise.observe.header import require_header
+from rankwise.observe.header import parts_of, require_header
 from rankwise.units import format_count
 
 MAGIC = b"RWcomm\r\n"
@@ -155,11 +154,6 @@ def record_of_events(
         peer.astype("<u4"), messages.astype("<u8"), volume.astype("<u8"), pulled.astype("<u8"),
         np.array(histogram, "<u4").reshape(-1, HISTOGRAM_BINS), dict(events), {}, counts, times,
     )  # fmt: skip
-
-
-def parts_of(path: Path) -> Path:
-    """Return the folder where ranks leave what they see until their record is written."""
-    return Path(os.environ.get("RANKWISE_OBSERVE_DIR") or path.parent).absolute() / f".{path.name}.parts"
 
 
 def abandoned(path: Path) -> bool:

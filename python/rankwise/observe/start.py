@@ -13,10 +13,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import EXIT_FAILURE, InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.files import load_json, locked, own_folder, require_output
-from rankwise.launch.build import TRACER, build
 from rankwise.launch.command import (
     LAUNCHERS,
     launcher_at,
@@ -31,10 +31,11 @@ from rankwise.launch.installed import package_folder
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.preload import loading
 from rankwise.launch.process import die_with_parent
-from rankwise.observe.call_sites import named
-from rankwise.observe.parts import merged
-from rankwise.observe.record import Record, parts_of, write_record
+from rankwise.observe.header import parts_of
 from rankwise.progress import tell
+
+if TYPE_CHECKING:
+    from rankwise.observe.record import Record
 
 _NAMES_LIMIT_S = 0.2  # for each program and library; what takes longer is named by the first look at the record
 _LITTLE_BYTES = 1 << 20
@@ -64,7 +65,7 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
         with suppress(OSError):  # a full disk
             (folder / _HEADER).write_text(json.dumps(header))
         code = _run([found, *words[1:]], {**os.environ, **_variables(folder)})
-        record = merged(folder, header)
+        record = _merged(folder, header)
         if record is None:
             tell(f"nothing was observed: {_why_nothing(command, program, folder, code)}")
         elif code != 0:
@@ -94,7 +95,7 @@ def _recovered(output: Path, folder: Path) -> Record:
         header = load_json((folder / _HEADER).read_bytes())
     except (OSError, ValueError):
         header = {}
-    record = merged(folder, header if isinstance(header, dict) else {})
+    record = _merged(folder, header if isinstance(header, dict) else {})
     if record is None:
         raise InputError(f"what ranks left in {folder} is of no use: observe the program again")
     record.header["notes"].insert(0, "'rankwise observe' was killed: this is what the ranks had left")
@@ -117,7 +118,11 @@ def _keep_apart(output: Path, folder: Path) -> None:
 def library() -> Path:
     """Return the tracer, built where it is not installed. Raises UnusableEnvironmentError where that fails."""
     path = package_folder() / "lib" / "librankwise_observe.so"
-    return path if path.is_file() else build(TRACER)
+    if path.is_file():
+        return path
+    from rankwise.launch.build import TRACER, build
+
+    return build(TRACER)
 
 
 def _variables(folder: Path) -> dict[str, str]:
@@ -148,6 +153,12 @@ def with_variables(command: Sequence[str]) -> list[str]:
         if i == 0 or word == ":":
             words += [part for name in _variables(Path()) for part in ("-x", name)]
     return words
+
+
+def _merged(folder: Path, header: dict[str, Any]) -> Record | None:
+    from rankwise.observe.parts import merged
+
+    return merged(folder, header)
 
 
 def _claim(output: Path) -> tuple[Path, int]:
@@ -188,6 +199,8 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> int:
     for number in early:
         process.send_signal(number)
     try:
+        with suppress(ImportError):  # meanwhile: what reads the ranks' parts
+            import rankwise.observe.parts  # noqa: F401
         code = process.wait()
     finally:
         for number, handler in handlers.items():
@@ -205,6 +218,9 @@ def _in_foreground() -> bool:
 
 def _keep(record: Record, output: Path, folder: Path) -> Record:
     """Write a record with its call sites named, with less or elsewhere where the disk is full; return what was written."""
+    from rankwise.observe.call_sites import named
+    from rankwise.observe.record import write_record
+
     named(record.header, limit_s=_NAMES_LIMIT_S)
     shorter = replace(record, events={}, sites={}, header={**record.header, "windows": []})
     attempts: list[tuple[Path | None, Record]] = [(output, record), (output, record), (output, shorter), (None, record)]
