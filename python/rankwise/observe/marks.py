@@ -16,6 +16,7 @@ Array = NDArray[Any]
 _MOST_MARKS, _LEAST_MARKS = 24, 4  # collectives that may end steps; how often at least
 _LEAST_ENDS = 2 / 3  # of them with messages before
 _LITTLE, _ALIKE = 0.05, 0.5  # of the mean bytes of a step; of the bytes of a step and the next, for both to be steps
+_STAGES_AN_OCTAVE = 16  # of bytes are told apart
 _LEAST_COVER = 0.3  # of time, calls and bytes
 _MEET = (COLLECTIVE, RECEIVE, BLOCKING_RECEIVE)
 
@@ -27,9 +28,9 @@ def marked(
 
     ``at``: where the first rank's collectives lie. Those alike in call, communicator, root and bytes are a mark. Of the marks
     that cover most of the time, calls and bytes, those are taken between which about as much is sent each time, and of these
-    the one with the most steps. Where next to nothing is sent between two, and the first rank does not call what it calls
-    in all others, it is a part of the following step. What precedes the first mark is a step as far back as its calls
-    are those of steps.
+    the one with the most steps; of stages that only in turn send as much, the heaviest ends a step. Where next to nothing is
+    sent between two, and the first rank does not call what it calls in all others, it is a part of the following step. What
+    precedes the first mark is a step as far back as its calls are those of steps.
     """
     own, column = events[first], sorted(events).index(first)
     symbols = _numbers(own)
@@ -62,10 +63,13 @@ def marked(
         steps |= light
         if steps.mean() < _LEAST_ENDS:
             continue
-        cuts = cuts[np.append(steps[0], steps)]
-        volume = np.diff(sent[np.append(steps[0], steps)])
-        alike = np.minimum(volume[1:], volume[:-1]).sum() / max(1.0, np.maximum(volume[1:], volume[:-1]).sum())
-        if len(volume) >= _LEAST_MARKS - 1 and alike >= _ALIKE:
+        kept = np.append(steps[0], steps)
+        cuts, sent = cuts[kept], sent[kept]
+        if _alike(np.diff(sent)) < _ALIKE:  # the last of several stages may move as much each time
+            whole = _heaviest_stage(np.diff(sent))
+            cuts, sent = cuts[whole], sent[whole]
+        volume = np.diff(sent)
+        if len(volume) >= _LEAST_MARKS - 1 and _alike(volume) >= _ALIKE:
             ends = cuts[[0, -1], column]
             lasted = np.diff(begun_ns(own, ends))[0] / float(until_ns)
             shares = (lasted, np.diff(ends)[0] / upto[column], volume.sum() / max(all_moved, 1.0))
@@ -74,6 +78,20 @@ def marked(
     if most < _LEAST_COVER:
         return 0.0, np.array([])
     return max((one for one in found if one[0] >= 0.75 * most), key=lambda one: len(one[1]))
+
+
+def _alike(volume: Array) -> float:
+    """Return the share of the bytes of steps that the next step has in common."""
+    return float(np.minimum(volume[1:], volume[:-1]).sum() / max(1.0, np.maximum(volume[1:], volume[:-1]).sum()))
+
+
+def _heaviest_stage(volume: Array) -> Array:
+    """Return the cuts behind stages of about as many bytes as move most in all, and one before the first, as far apart."""
+    about = np.round(np.log2(np.maximum(volume, 1.0)) * _STAGES_AN_OCTAVE).astype(int)
+    most = np.bincount(about, volume).argmax() if len(about) else 0
+    ends = np.flatnonzero(about == most) + 1
+    begin = ends[:1] - int(np.median(np.diff(ends))) if len(ends) > 1 else ends[:0]
+    return np.append(begin[begin >= 0], ends).astype(int)
 
 
 def _numbers(events: Array) -> Array:

@@ -38,6 +38,20 @@ def actual_receives(events: Array) -> tuple[Array, Array, Array]:
     return at, peers, tags
 
 
+def _arrived(events: Array, at: Array) -> Array:
+    """Return where receives count: where they are posted, but those from any source where they end, for they may be standing
+    ones, posted for whatever comes next."""
+    standing = (events["kind"][at] == RECEIVE) & (events["peer"][at] < 0)
+    ends = np.flatnonzero((events["kind"] == COMPLETION) & (events["request"] != 0))
+    order = ends[np.argsort(events["request"][ends], kind="stable")]
+    found = np.searchsorted(events["request"][order], events["request"][at])
+    known = standing & (found < len(order))
+    known[known] = events["request"][order[found[known]]] == events["request"][at[known]]
+    counted = at.copy()
+    counted[known] = order[found[known]]
+    return counted
+
+
 class Needs:
     """What must lie before a cut if an event does: a send's receive and a receive's send, a collective call of the next member,
     of an exposure its first accesses and of these its end.
@@ -54,7 +68,8 @@ class Needs:
         for column, rank in enumerate(self._ranks):
             of_rank = events[rank]
             sends = np.flatnonzero((of_rank["kind"] == SEND) | (of_rank["kind"] == BLOCKING_SEND))
-            ways = ((sends, of_rank["peer"][sends], of_rank["tag"][sends]), actual_receives(of_rank))
+            at, peers, tags = actual_receives(of_rank)
+            ways = ((sends, of_rank["peer"][sends], of_rank["tag"][sends]), (_arrived(of_rank, at), peers, tags))
             for side, (at, peers, tags) in zip(sides, ways, strict=True):
                 found = np.minimum(np.searchsorted(ranks, peers), len(ranks) - 1)
                 known = (ranks[found] == peers) & (peers != rank)

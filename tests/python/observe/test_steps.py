@@ -290,6 +290,27 @@ def test_steps_of_the_whole_run_are_told_by_kind_with_their_share() -> None:
     assert sum(kind.share for kind in half.kinds) > 0.9 and " % of 9.00 ms" in half.words
 
 
+def test_levels_of_a_search_in_a_graph_are_stages_of_a_step() -> None:
+    """Each level sends another number of bytes, to any ranks, into receives that stand from the level before."""
+    ranks, count = 5, 25
+    random = np.random.default_rng(7)
+    others = [np.delete(np.arange(ranks), rank) for rank in range(ranks)]
+    levels = ((1, 500), (6, 900), (3, 200), (4, 4000))
+    stages = [(size, [random.choice(of_rank, number).tolist() for of_rank in others]) for number, size in levels * count]
+    incoming = [[sum(peers.count(rank) for peers in to) for rank in range(ranks)] for _, to in stages] + [[0] * ranks]
+    programs: list[list[Op]] = []
+    for rank in range(ranks):
+        ops: list[Op] = [("irecv", -1, 5)] * incoming[0][rank]
+        for number, (size, to) in enumerate(stages):
+            ops += [*(("isend", peer, 5, size + int(random.integers(9))) for peer in to[rank]), ("waitall",)]
+            ops += [*[("irecv", -1, 5)] * incoming[number + 1][rank], ("compute", 10_000), ("allreduce", 8)]
+        programs.append(ops)
+    events = simulate(programs)
+    steps = common_steps(events)
+    assert steps is not None and len(steps.durations_s) == count
+    assert sum(kind.share for kind in steps.kinds) > 0.9
+
+
 @pytest.mark.parametrize(
     "behind", [[], [("allreduce", 64)], [("compute", 50_000_000), ("allreduce", 64)]], ids=["end", "call", "pause"]
 )
