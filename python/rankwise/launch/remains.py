@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 MARK = "RANKWISE_CHILD"
 _ALL_PROCESSES = "pid:[4026531836]"  # the first namespace of processes, from which all are seen
@@ -23,6 +24,9 @@ def new_mark() -> str:
     """Return what all that one child starts has in its environment; those of children further up stay in it."""
     own = f"{os.getpid()}-{time.monotonic_ns()}"
     return f"{outer}:{own}" if (outer := os.environ.get(MARK)) else own
+
+
+File: TypeAlias = tuple[int, int]  # device and inode: each file system counts its own inodes
 
 
 class Remains:
@@ -95,7 +99,7 @@ def orphans(since_unix_s: float) -> set[Path]:
     What ranks and launchers leave that die while they have them. To be asked only where all processes of the node can be seen:
     not in a container, whose /dev/shm may be others', too.
     """
-    found: dict[int, Path] = {}
+    found: dict[File, Path] = {}
     for path in (*Path("/dev/shm").iterdir(), *Path("/tmp").glob(_LAUNCHERS_FILES)):
         try:
             stat = path.lstat()
@@ -103,23 +107,33 @@ def orphans(since_unix_s: float) -> set[Path]:
             continue
         is_known = path.parent != Path("/dev/shm") or _SEGMENT.search(str(path))
         if is_known and stat.st_uid == os.geteuid() and stat.st_ctime >= since_unix_s - 1:
-            found[stat.st_ino] = path
+            found[stat.st_dev, stat.st_ino] = path
     for process in os.listdir("/proc") if found else ():
         if not process.isdecimal():
             continue
-        used = {int(words[4]) for line in _lines(f"/proc/{process}/maps") if "/dev/shm/" in line and (words := line.split())}
-        for inode in (used | _open_files(process)) & found.keys():
-            del found[inode]
+        for file in (_mapped_segments(process) | _open_files(process)) & found.keys():
+            del found[file]
     return set(found.values())
 
 
-def _open_files(process: str) -> set[int]:
-    """Return the inodes of what a process has open; one that it closes meanwhile hides no other."""
+def _mapped_segments(process: str) -> set[File]:
+    found = set()
+    for line in _lines(f"/proc/{process}/maps"):
+        if "/dev/shm/" in line:
+            _, _, _, device, inode, *_ = line.split()
+            major, minor = (int(number, 16) for number in device.split(":"))
+            found.add((os.makedev(major, minor), int(inode)))
+    return found
+
+
+def _open_files(process: str) -> set[File]:
+    """Return what a process has open; one that it closes meanwhile hides no other."""
     found = set()
     try:
         for name in os.listdir(f"/proc/{process}/fd"):
             with contextlib.suppress(OSError):
-                found.add(os.stat(f"/proc/{process}/fd/{name}").st_ino)
+                stat = os.stat(f"/proc/{process}/fd/{name}")
+                found.add((stat.st_dev, stat.st_ino))
     except OSError:
         pass
     return found

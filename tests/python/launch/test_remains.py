@@ -1,5 +1,6 @@
 """What a command leaves is found and ended wherever it went, and how long silence is patience."""
 
+import mmap
 import os
 import signal
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rankwise.launch import remains
 from rankwise.launch.mpi import longest_silence_s
 from rankwise.launch.process import Child
 from rankwise.launch.remains import Remains, memory_kills, new_mark, orphans, waited_s
@@ -73,6 +75,22 @@ def test_a_launchers_file_is_left_once_nobody_holds_it_open() -> None:
         with path.open("w"):
             assert path not in orphans(begun_s)
         assert path in orphans(begun_s) and path not in orphans(begun_s + 100)
+    finally:
+        path.unlink()
+
+
+def test_a_file_of_the_same_number_on_another_disk_hides_no_segment(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun_s = time.time()
+    path = Path(f"/dev/shm/ucx_shm_posix_{os.getpid()}")
+    path.touch()
+    try:
+        stat = path.stat()
+        monkeypatch.setattr(remains, "_open_files", lambda process: {(stat.st_dev + 1, stat.st_ino)})
+        assert path in orphans(begun_s)
+        with path.open("r+b") as held:
+            held.truncate(1)
+            with mmap.mmap(held.fileno(), 1):
+                assert path not in orphans(begun_s)
     finally:
         path.unlink()
 
