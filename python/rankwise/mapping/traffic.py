@@ -140,7 +140,7 @@ class _Graph:
         a, b = number[traffic.source], number[traffic.peer]
         kept = (a >= 0) & (b >= 0)
         a, b, sent = a[kept], b[kept], traffic.bytes[kept]
-        scale = 2 * float(sent.sum()) / _HEAVIEST
+        scale = 2 * float(sent.sum(dtype=float)) / _HEAVIEST
         if scale > 1:
             sent = np.maximum(1, np.floor(sent / scale)).astype(np.int64)
         count = len(among)

@@ -41,6 +41,7 @@ EVENT = np.dtype(
 )
 SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COMPLETION, COLLECTIVE, TIME_ONLY = range(7)  # the kinds of events
 MOST_BYTES = 1 << 56  # of a message, or of all between two ranks
+MOST_IN_ALL = 1 << 62  # bytes, messages, nanoseconds
 MOST_EVENTS = 20_000_000  # of all ranks together are looked at: 5 GB of memory, half a minute
 _MEND = "observe the program again"
 Array: TypeAlias = NDArray[Any]
@@ -278,6 +279,9 @@ def _check(record: Record, where: str, counted: Mapping[int, int] | None = None)
     ascending = (rows[1:] != rows[:-1]) | (record.peer[1:] > record.peer[:-1])
     if (record.peer >= ranks).any() or not ascending.all():
         raise _damaged(where, "peer does not ascend within the ranks")
+    for name in ("messages", "bytes", "pulled"):
+        if getattr(record, name).sum(dtype=float) >= MOST_IN_ALL:
+            raise _damaged(where, f"{name} has counts that cannot be")
     nodes = record.node_of_rank
     if ((nodes < -1) | (nodes >= len(record.hosts))).any():
         raise _damaged(where, "node_of_rank names no host")
@@ -294,6 +298,8 @@ def _check(record: Record, where: str, counted: Mapping[int, int] | None = None)
             raise _damaged(where, f"the events of rank {rank} name no rank, call or kind")
         if len(events) and not 0 <= events["bytes"].min() <= events["bytes"].max() < MOST_BYTES:
             raise _damaged(where, f"the events of rank {rank} have sizes that cannot be")
+        if len(events) and max(events["start_ns"].max(), events["end_ns"].max()) >= MOST_IN_ALL:
+            raise _damaged(where, f"the events of rank {rank} have times that cannot be")
     if any(len(sites) != len(record.events.get(rank, ())) for rank, sites in record.sites.items()):
         raise _damaged(where, "sites are not one for each event")
     try:

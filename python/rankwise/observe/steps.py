@@ -505,7 +505,7 @@ def _began_ns(events: Array, cuts: Array, run_s: float) -> tuple[Array, bool]:
     """Return when what follows cuts began, and whether the last step is known to its end.
 
     Behind it a program may do anything before its next call, or end; what it computes in a step may lie before its first call.
-    Where that is far from what is usual before a cut, or not known, what is usual counts.
+    Where that is far from what is usual before a cut, what is usual counts.
     """
     began = begun_ns(events, cuts).astype(np.int64)
     if len(cuts) < 3 or not cuts[-1]:
@@ -515,7 +515,7 @@ def _began_ns(events: Array, cuts: Array, run_s: float) -> tuple[Array, bool]:
     usual = max(0, round(float(np.median((began[1:-1] - ended[:-1])[like | ~like.any()]))))
     spent = int(began[-1] if cuts[-1] < len(events) else round(run_s * 1e9)) - int(ended[-1])
     whole = 0.75 * usual <= spent <= 1.5 * usual
-    began[-1] = max(int(ended[-1]) + (spent if whole else usual), int(began[-2]))
+    began[-1] = min(max(int(ended[-1]) + (spent if whole else usual), int(began[-2])), (1 << 63) - 1)
     return began, whole or usual < _LITTLE_COMPUTING * float(np.median(np.diff(began[:-1])))
 
 

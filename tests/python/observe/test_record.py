@@ -41,8 +41,8 @@ def a_record(ranks: int, seed: int, events: int = 5) -> Record:
         core_of_rank=np.arange(ranks, dtype="<i4"),
         pointer=np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]).astype("<i8"),
         peer=np.nonzero(matrix)[1].astype("<u4"),
-        messages=draw.integers(0, 1 << 62, edges).astype("<u8"),
-        bytes=draw.integers(0, 1 << 62, edges).astype("<u8"),
+        messages=draw.integers(0, 1 << 48, edges).astype("<u8"),
+        bytes=draw.integers(0, 1 << 48, edges).astype("<u8"),
         pulled=np.zeros(edges, "<u8"),
         histogram=draw.integers(0, 1 << 32, (edges, HISTOGRAM_BINS)).astype("<u4"),
         events=listed,
@@ -182,6 +182,23 @@ def test_a_header_that_cannot_be_is_told(tmp_path: Path, key: str, value: object
     record = a_record(4, 1)
     with pytest.raises(InputError, match=words):
         write_record(tmp_path / "app.comm", replace(record, header={**record.header, key: value}))
+
+
+@pytest.mark.parametrize("name", ["messages", "bytes", "pulled"])
+def test_counts_that_cannot_be_are_refused(tmp_path: Path, name: str) -> None:
+    record = a_record(4, 1)
+    counts = getattr(record, name).copy()
+    counts[:2] = 1 << 63
+    with pytest.raises(InputError, match=f"{name} has counts that cannot be"):
+        write_record(tmp_path / "app.comm", replace(record, **{name: counts}))
+
+
+@pytest.mark.parametrize("name", ["start_ns", "end_ns"])
+def test_times_that_cannot_be_are_refused(tmp_path: Path, name: str) -> None:
+    record = a_record(4, 1)
+    record.events[2][name][3] = (1 << 63) - 1
+    with pytest.raises(InputError, match="events of rank 2 have times that cannot be"):
+        write_record(tmp_path / "app.comm", record)
 
 
 @pytest.mark.parametrize("size", [-1, 1 << 56])
