@@ -130,7 +130,7 @@ def _fit(pairs: Pairs, dims: tuple[int, ...], periodic: Periodic) -> Grid:
     fits = []
     for reach in range(1, len(dims) + 1):
         there = int(((axes > 0) & (axes <= reach)).sum())
-        fits.append(there / (len(axes) + int(expected[:reach].sum()) - there))
+        fits.append(there / max(1, len(axes) + int(expected[:reach].sum()) - there))
     reach = int(np.argmax(fits)) + 1
     axes = np.where(axes <= reach, axes, 0)
     kind = ((apart > 0) * (1 << np.arange(len(dims)))[:, None]).sum(axis=0)

@@ -75,7 +75,7 @@ def marked(
             shares = (lasted, np.diff(ends)[0] / upto[column], volume.sum() / max(all_moved, 1.0))
             found.append((float(np.mean(shares)), cuts))
     most = max((cover for cover, _ in found), default=0.0)
-    if most < _LEAST_COVER:
+    if not most >= _LEAST_COVER:  # nor where times that cannot be make it none
         return 0.0, np.array([])
     return max((one for one in found if one[0] >= 0.75 * most), key=lambda one: len(one[1]))
 
