@@ -199,10 +199,6 @@ class Calls:
         """Return what is computed before the call that lies so far before the end of each of a stretch's steps, the median."""
         return float(np.median(self.before_s[end - 1 - shift : begin - 1 : -step]))
 
-    def _step_s(self, step: int, begin: int, end: int) -> float:
-        """Return how long a step of a stretch takes."""
-        return float(self.ended_s[end - 1] - self.ended_s[begin - 1]) * step / (end - begin)
-
     def shifts(self, levels: Levels, stretches: Sequence[tuple[int, int]], idle: Array) -> Sequence[int]:
         """Return by how many calls cuts may lie before the end: first where nothing is under way, the most steps begin, and the
         most is computed before."""
@@ -496,9 +492,8 @@ def _calls_before(events: Mapping[int, Array], cuts: Array) -> Array:
     """Return how many calls of MPI the first rank has made before each cut: of what MPI_Waitall completes, and of both halves
     of MPI_Sendrecv, one."""
     rank = min(events)
-    own = events[rank][events[rank]["kind"] != TIME_ONLY][["call", "start_ns"]]
-    upto = np.append(0, np.cumsum(events[rank]["kind"] != TIME_ONLY))[cuts[:, sorted(events).index(rank)]]
-    return np.asarray(np.append(0, np.cumsum(np.append(True, own[1:] != own[:-1])))[upto])
+    own = events[rank][["call", "start_ns"]]
+    return np.asarray(np.append(0, np.cumsum(np.append(True, own[1:] != own[:-1])))[cuts[:, sorted(events).index(rank)]])
 
 
 def _began_ns(events: Array, cuts: Array, run_s: float) -> tuple[Array, bool]:
@@ -549,13 +544,15 @@ def _divided(events: Mapping[int, Array], span_s: Span) -> Iterator[tuple[Levels
     # Ranks that never hear of the first one, not even by others, are cut as many of their own steps before the end.
     further = [needs.cuts(lead, _usual_places(Calls.of(events[lead]), idle_before(events[lead])), until_s) for lead in others]
     calls, idle = Calls.of(events[first], span_s), idle_before(events[first])
+    # No step begins before a rank's first call that tells of others: what creates communicators is none of its calls.
+    speaks = [int(np.argmax(np.append(of_rank["kind"] != TIME_ONLY, True))) for _, of_rank in sorted(events.items())]
 
     def cut(places: Array) -> tuple[Array, Array, bool]:
         """Return the places among the first rank's events between whose cuts all ranks go on, these cuts, and whether there are
         more than a few others."""
         found = [needs.cuts(first, places, until_s), *further]
         count = min(map(len, found))
-        cuts = np.sum([of_set[len(of_set) - count :] for of_set in found], axis=0)
+        cuts = np.maximum(np.sum([of_set[len(of_set) - count :] for of_set in found], axis=0), speaks)
         going_on = _going_on(cuts)
         kept = going_on if len(going_on) >= max(3, _LEAST_PROGRESS * count - 1) else going_on[:0]
         return places[len(found[0]) - count : len(found[0])][kept], cuts[kept], count - len(kept) > _FEW_MERGED

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankwise.observe.needs import TooLongError, actual_receives
 from rankwise.observe.phases import phased
-from rankwise.observe.record import BLOCKING_SEND, COMPLETION
+from rankwise.observe.record import BLOCKING_SEND, COMPLETION, TIME_ONLY
 from rankwise.observe.steps import Steps, common_steps, levels_of
 from rankwise.observe.waits import analyse
 from synthetic_events import Op, ring, simulate, wavefront
@@ -288,6 +288,25 @@ def test_steps_of_the_whole_run_are_told_by_kind_with_their_share() -> None:
     half = common_steps(events, (18e-3, 27e-3), 36e-3)
     assert half is not None and 25 <= sum(kind.steps for kind in half.kinds) <= 30
     assert sum(kind.share for kind in half.kinds) > 0.9 and " % of 9.00 ms" in half.words
+
+
+def test_a_step_has_all_its_calls_and_none_that_sets_up() -> None:
+    """Calls to MPI_PROC_NULL are calls; a rank that waits for others in MPI_Cart_create is not in a step yet."""
+    events = simulate(ring(4, 20, 300_000))
+    for rank, of_rank in events.items():
+        of_rank["start_ns"] += 5_000_000
+        of_rank["end_ns"] += 5_000_000
+        posts = np.flatnonzero(of_rank["kind"] == 0)[::2]
+        nowhere = of_rank[posts].copy()
+        nowhere["kind"], nowhere["peer"], nowhere["end_ns"] = TIME_ONLY, -1, nowhere["start_ns"]
+        nowhere["start_ns"] -= 1
+        made = of_rank[:1].copy()
+        made["kind"], made["call"], made["start_ns"], made["end_ns"] = TIME_ONLY, 9, 10 if rank == 1 else 4_900_000, 4_950_000
+        events[rank] = np.concatenate([made, np.insert(of_rank, posts, nowhere)])
+    steps = common_steps(events)
+    assert steps is not None and [(kind.calls, kind.steps) for kind in steps.kinds] == [(6, 20)]
+    assert (steps.begins[0] == 1).all()
+    assert steps.spans_s(events).max() < 1.1 * steps.durations_s.sum()
 
 
 def test_levels_of_a_search_in_a_graph_are_stages_of_a_step() -> None:
