@@ -24,9 +24,9 @@ from rankwise.questions import Options
 from rankwise.records import key, record
 from rankwise.units import format_count, format_size, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads import workloads
-from rankwise.workloads.base import Aside, Row, Site, Workload, require_known
+from rankwise.workloads.base import Aside, Row, Site, Workload
 from rankwise.workloads.comparison import Validation
-from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, ExchangeOptions, make_grid, names
+from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, ExchangeOptions, make_grid
 
 if TYPE_CHECKING:
     from rankwise.engines.platform import System
@@ -444,7 +444,6 @@ def question_of(asked: ExchangeOptions) -> Question:
     cutoffs = parse_ints(asked.cutoff, "--cutoff", least=-(10**18))
     if len(cutoffs) != 1 or not 1 <= cutoffs[0] <= 64:
         raise InputError(f"--cutoff {asked.cutoff} is not a number of layers: give 1 to 64")
-    require_known(asked.shell, names().shells, "shell")
     return Question(
         grid,
         tuple(parse_periodic(asked.periodic, len(grid))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING
 from functools import cache
@@ -105,8 +106,6 @@ class _Root(_Group):
         return f"{formatter.getvalue()}{_BELOW_COMMANDS}"
 
 
-_MOST = (1 << 63) - 1  # that an option's whole number may be
-
 _BELOW_COMMANDS = """
   rankwise COMMAND -h    options and examples
   rankwise help --all    the other commands (version: rankwise --version)
@@ -168,7 +167,7 @@ def verb(
             rest = super().parse_args(ctx, args)
             for param in self.params:
                 value = ctx.params.get(param.name)
-                if isinstance(value, int) and abs(value) > _MOST:
+                if isinstance(value, int) and abs(value) > sys.maxsize:
                     raise typer.BadParameter(f"{value} is too large a number", ctx, param)
             return rest
 

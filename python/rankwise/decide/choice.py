@@ -21,8 +21,7 @@ from rankwise.machine.profile import Profile
 from rankwise.machine.trust import Trust
 from rankwise.progress import SILENT, Meter
 from rankwise.records import Record, computed, key, record, told
-from rankwise.workloads.base import require_known
-from rankwise.workloads.exchange import ExchangeCase, names
+from rankwise.workloads.exchange import ExchangeCase, names, require_names
 
 LEAST_BYTES, MOST_BYTES = 1, 2**24
 MOST_CUTOFF = 8
@@ -43,12 +42,7 @@ class Question:
     replications: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise InputError for unknown names."""
-        for chosen, known, what in (
-            (self.algorithms, names().algorithms, "exchange algorithm"), (self.modes, names().modes, "send mode"),
-        ):  # fmt: skip
-            for name in chosen:
-                require_known(name, known, what)
+        require_names(self.algorithms, self.modes, (self.shell,))
 
 
 @record

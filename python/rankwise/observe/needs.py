@@ -25,31 +25,28 @@ class TooLongError(InputError):
 def actual_receives(events: Array) -> tuple[Array, Array, Array]:
     """Return the positions of a rank's receives, in the order of posting, and the peers and tags that they really had."""
     at = np.nonzero((events["kind"] == RECEIVE) | (events["kind"] == BLOCKING_RECEIVE))[0]
-    peers, tags = events["peer"][at].copy(), events["tag"][at].copy()
-    done = events[(events["kind"] == COMPLETION) & (events["request"] != 0)]
-    order = np.argsort(done["request"], kind="stable")
-    requests = done["request"][order]
-    posted = events["request"][at]
-    found = np.minimum(np.searchsorted(requests, posted), max(len(requests) - 1, 0))
-    if len(requests):
-        known = (requests[found] == posted) & (events["kind"][at] == RECEIVE)
-        peers[known] = done["peer"][order][found[known]]
-        tags[known] = done["tag"][order][found[known]]
+    peers, tags, ends = events["peer"][at].copy(), events["tag"][at].copy(), _ends(events, at)
+    known = ends >= 0
+    peers[known], tags[known] = events["peer"][ends[known]], events["tag"][ends[known]]
     return at, peers, tags
+
+
+def _ends(events: Array, at: Array) -> Array:
+    """Return where receives are completed; -1 of blocking ones, and where the record has it not."""
+    done = np.flatnonzero((events["kind"] == COMPLETION) & (events["request"] != 0))
+    if not len(done):
+        return np.full(len(at), -1)
+    done = done[np.argsort(events["request"][done], kind="stable")]
+    requests, posted = events["request"][done], events["request"][at]
+    found = np.minimum(np.searchsorted(requests, posted), len(done) - 1)
+    return np.where((requests[found] == posted) & (events["kind"][at] == RECEIVE), done[found], -1)
 
 
 def _arrived(events: Array, at: Array) -> Array:
     """Return where receives count: where they are posted, but those from any source where they end, for they may be standing
     ones, posted for whatever comes next."""
-    standing = (events["kind"][at] == RECEIVE) & (events["peer"][at] < 0)
-    ends = np.flatnonzero((events["kind"] == COMPLETION) & (events["request"] != 0))
-    order = ends[np.argsort(events["request"][ends], kind="stable")]
-    found = np.searchsorted(events["request"][order], events["request"][at])
-    known = standing & (found < len(order))
-    known[known] = events["request"][order[found[known]]] == events["request"][at[known]]
-    counted = at.copy()
-    counted[known] = order[found[known]]
-    return counted
+    ends = _ends(events, at)
+    return np.where((events["peer"][at] < 0) & (ends >= 0), ends, at)
 
 
 class Needs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -205,20 +205,26 @@ class Asked:
     shares_nodes: bool = False  # whether "all" means those that know nodes, too
 
 
+def require_names(algorithms: Iterable[str], modes: Iterable[str], shells: Iterable[str]) -> None:
+    """Raise InputError for a name that no exchange has."""
+    known = names()
+    for asked, all_names, what in (
+        (algorithms, known.algorithms, "exchange algorithm"),
+        (modes, known.modes, "send mode"),
+        (shells, known.shells, "shell"),
+    ):
+        for name in asked:
+            require_known(name, all_names, what)
+
+
 def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> list[ExchangeCase]:
     """Return all combinations on a grid of boxes, in the order of a table.
 
     Combinations that make no sense are left out where "all" was asked for. Raises InputError, with the reason, where
     they were named, and for unknown names or a replication that does not fit.
     """
-    for asked_names, known, what in (
-        (asked.algorithms or (), names().algorithms, "exchange algorithm"),
-        (asked.modes or (), names().modes, "send mode"),
-        (asked.shells, names().shells, "shell"),
-        ((asked.team_boxes,), names().team_boxes, "team boxes"),
-    ):
-        for name in asked_names:
-            require_known(name, known, what)
+    require_names(asked.algorithms or (), asked.modes or (), asked.shells)
+    require_known(asked.team_boxes, names().team_boxes, "team boxes")
     if max(asked.cutoffs) > _MOST_LAYERS:
         raise InputError(f"cutoff {max(asked.cutoffs)} is too large: stay below {_MOST_LAYERS}")
     if max(asked.sizes_bytes) > _MOST_BYTES:
