@@ -69,3 +69,9 @@ def test_what_cannot_be_started_is_named() -> None:
 def test_output_of_gives_the_exit_code_and_the_words() -> None:
     assert output_of(["sh", "-c", "echo hi; exit 3"]) == (3, "hi")
     assert output_of(["sh", "-c", "echo bad >&2; exit 1"]) == (1, "bad")
+
+
+def test_last_words_that_come_while_something_else_is_done_are_heard() -> None:
+    """As on a busy machine: the command says its last and ends between two looks, while its reader has no processor."""
+    with Child([sys.executable, "-c", "import time; time.sleep(1.5); print('end')"]) as child:
+        assert list(child.lines(60, lambda _: time.sleep(2.5))) == ["end"]
