@@ -109,7 +109,6 @@ class Child:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             selector.register(self._process.stderr, selectors.EVENT_READ)
             while selector.get_map():
-                over = self._process.poll() is not None  # before the look: what it says until its end is found by it
                 events = selector.select(timeout=max(0.1, min(1.0, silence_s - (time.monotonic() - self._heard_s))))
                 for key, _ in events:
                     chunk = os.read(key.fd, 1 << 16)
@@ -134,7 +133,9 @@ class Child:
                         meanwhile(now_s - self._heard_s)
                     if self.silence_s() >= silence_s:
                         raise TimeoutError
-                if not events and over and now_s - read_s >= _LAST_WORDS_S:
+                # What it said until its end may have come since the look above.
+                quiet = not events and now_s - read_s >= _LAST_WORDS_S
+                if quiet and self._process.poll() is not None and not selector.select(0):
                     break
         if pending:
             yield pending.decode("utf-8", "replace")
