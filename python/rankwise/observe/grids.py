@@ -68,9 +68,9 @@ def best_grid(pairs: Pairs, carts: Sequence[tuple[tuple[int, ...], tuple[bool, .
     if not len(pairs.source) or pairs.ranks < 2:
         return None
     told = [cart for cart in carts if math.prod(cart[0]) == pairs.ranks]
-    some = pairs
-    if pairs.ranks > _MOST_RANKS:
-        chosen = np.random.default_rng(0).choice(pairs.ranks, _MOST_RANKS, replace=False)
+    some, senders = pairs, np.unique(pairs.source)
+    if len(senders) > _MOST_RANKS:
+        chosen = np.random.default_rng(0).choice(senders, _MOST_RANKS, replace=False)
         some = pairs.of(np.isin(pairs.source, chosen))
     shapes = list(_shapes(pairs.ranks))
     if some is not pairs and len(shapes) > _MOST_TRIED:
@@ -130,7 +130,7 @@ def _fit(pairs: Pairs, dims: tuple[int, ...], periodic: Periodic) -> Grid:
     fits = []
     for reach in range(1, len(dims) + 1):
         there = int(((axes > 0) & (axes <= reach)).sum())
-        fits.append(there / max(1, len(axes) + int(expected[:reach].sum()) - there))
+        fits.append(there / (len(axes) + int(expected[:reach].sum()) - there))
     reach = int(np.argmax(fits)) + 1
     axes = np.where(axes <= reach, axes, 0)
     kind = ((apart > 0) * (1 << np.arange(len(dims)))[:, None]).sum(axis=0)

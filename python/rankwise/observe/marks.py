@@ -41,6 +41,8 @@ def marked(
         for _, of_rank in sorted(events.items())
     ]
     until_ns = min((of_rank["end_ns"].max() for of_rank in events.values() if len(of_rank)), default=0)  # of records
+    if until_ns <= 0:  # of no clock: no share of the time can be named
+        return 0.0, np.array([])
     upto = [int(np.searchsorted(of_rank["start_ns"], until_ns, side="right")) for _, of_rank in sorted(events.items())]
     all_moved = sum(of_rank[end] for of_rank, end in zip(moved, upto, strict=True))
     counts = np.bincount(symbols[at])
@@ -75,7 +77,7 @@ def marked(
             shares = (lasted, np.diff(ends)[0] / upto[column], volume.sum() / max(all_moved, 1.0))
             found.append((float(np.mean(shares)), cuts))
     most = max((cover for cover, _ in found), default=0.0)
-    if not most >= _LEAST_COVER:  # nor where times that cannot be make it none
+    if most < _LEAST_COVER:
         return 0.0, np.array([])
     return max((one for one in found if one[0] >= 0.75 * most), key=lambda one: len(one[1]))
 

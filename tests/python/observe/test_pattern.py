@@ -121,6 +121,12 @@ def test_random_graphs_are_no_grids() -> None:
         assert found.naming.name == "irregular"
 
 
+def test_one_sender_of_many_ranks_is_no_grid_whichever_it_is() -> None:
+    for sender in range(0, 720, 90):  # more ranks than decide between grids, which has many shapes
+        found = find_pattern(matrix(720, {(sender, (sender + 300) % 720): (1, 100)}))
+        assert found.dims == (), sender
+
+
 def test_no_traffic_and_arrays_that_do_not_fit() -> None:
     assert find_pattern(matrix(3, {})).words == "no messages between ranks"
     assert find_pattern(matrix(1, {(0, 0): (3, 3)})).kind == "graph"

@@ -57,6 +57,17 @@ def test_inner_loop_step_and_super_step_are_found_on_every_rank() -> None:
         assert levels.cover > 0.8
 
 
+@pytest.mark.parametrize("end_ns", [0, 1])
+def test_times_that_cannot_be_give_no_step_or_a_step_but_no_fault(end_ns: int) -> None:
+    events = simulate(staged(4, 40, 2, every=4))
+    for of_rank in events.values():
+        of_rank["start_ns"] = 0
+        of_rank["end_ns"] = end_ns
+    steps = common_steps(events)
+    if steps is not None:
+        assert_consistent(events, steps)
+
+
 def test_fields_sent_in_a_row_to_one_neighbour_are_no_step_of_their_own() -> None:
     programs: list[list[Op]] = []
     for rank in range(4):
