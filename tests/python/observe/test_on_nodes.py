@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 
 import nodes
 from nodes import Nodes
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.observe.record import read_record
 from rankwise.observe.summary import bytes_between_hosts, pairs
 
@@ -49,3 +51,25 @@ def test_mpich_on_nodes(mpi: Mpi, build: Callable[..., Path], tmp_path: Path) ->
 def test_open_mpi_on_nodes(build: Callable[..., Path], tmp_path: Path) -> None:
     with Nodes(None, nodes.FOUR) as network:
         _observed(network, network.open_mpi("mpiexec.openmpi", 1), build("openmpi", "known_answer.c"), tmp_path / "app.comm")
+
+
+def test_a_deadlock_between_nodes_is_named_from_a_further_node(mpi: Mpi, build: Callable[..., Path], tmp_path: Path) -> None:
+    program, record = build("pip", "hangs.c", "-g"), str(tmp_path / "app.comm")
+    rankwise = [sys.executable, "-m", "rankwise", "observe"]
+    with Nodes(None, nodes.FOUR) as network:
+        launcher = [str(mpi.launcher_path), "-hosts", ",".join(network.hosts[:3]), "-ppn", "1", "-n", "3", str(program)]
+        words = network.command(network.hosts[0], [*rankwise, "-o", record, "--", *launcher, "collectives", "120"])
+        environment = {**os.environ, **network.environment()}
+        with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+            look = network.command(network.hosts[3], [*rankwise, "show", record, "--live", "--json"])
+            for _ in range(120):
+                seen = subprocess.run(look, capture_output=True, text=True, env=environment, timeout=60, check=False)
+                found = json.loads(seen.stdout) if seen.returncode == 0 else {}
+                if found.get("deadlock"):
+                    break
+                time.sleep(0.5)
+            running.terminate()
+    assert found["deadlock"]["ranks"] == [0, 1]
+    assert [(one["call"], one["waits_for"]) for one in found["ranks"]] == [
+        ("MPI_Barrier", [1, 2]), ("MPI_Bcast", [0]), ("MPI_Bcast", [0])
+    ]  # fmt: skip
