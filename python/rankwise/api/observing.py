@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rankwise.api.results import Plot, Result, sentence
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
-from rankwise.questions import Options, option
 from rankwise.records import computed, record
 from rankwise.units import format_count, format_number, format_share, format_size, format_span, format_time, format_volume
 
@@ -20,16 +18,6 @@ if TYPE_CHECKING:
     from rankwise.observe.collectives import Selected
     from rankwise.observe.record import Record
     from rankwise.observe.talp import Talp
-
-
-@dataclass(frozen=True)
-class View(Options):
-    """What is shown in place of all of a record."""
-
-    ranks: bool = option(False, "Show compute, MPI, wait, messages and bytes of each rank.")
-    collectives: bool = option(False, "Show time and wait in collectives by call, size and call site.")
-    which: bool = option(False, "Show which algorithms the MPI selects for collectives.")
-    live: bool = option(False, "Show where ranks wait of the program that FILE is going to record.")
 
 
 @record

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rankwise.api.observing import View
 from rankwise.cli.base import Json, drawable, group, show, tell, verb, writable
 from rankwise.errors import InputError, exit_code
 from rankwise.files import write_whole
+from rankwise.questions import Options, option
 
 observe_verbs = group(
     "observe",
@@ -19,6 +21,17 @@ observe_verbs = group(
     "rankwise observe -o app.comm -- mpiexec -n 16 ./app",
     default="run",
 )
+
+
+@dataclass(frozen=True)
+class View(Options):
+    """What is shown in place of all of a record."""
+
+    ranks: bool = option(False, "Show compute, MPI, wait, messages and bytes of each rank.")
+    collectives: bool = option(False, "Show time and wait in collectives by call, size and call site.")
+    which: bool = option(False, "Show which algorithms the MPI selects for collectives.")
+    live: bool = option(False, "Show where ranks wait of the program that FILE is going to record.")
+
 
 File = Annotated[Path, typer.Argument(help="A record that 'rankwise observe' wrote.")]
 
@@ -41,12 +54,13 @@ def run(
     The program needs no recompiling; it may be of C, C++, Fortran or Python, of MPICH, Open MPI, Intel MPI or their kin. The
     record is written also where the program is killed or aborts. The exit code is the program's.
     """
-    from rankwise.api.observing import headline
     from rankwise.observe.start import exit_code_of, observe
 
     sys.stdout.flush()
-    code, record = observe(command, output)
+    code, record = observe(command, output, meanwhile=lambda: import_module("rankwise.api.observing"))
     if record is not None:
+        from rankwise.api.observing import headline
+
         tell(f"{output}: {headline(record)}; next: rankwise observe show {output}")
         for note in record.header["notes"]:
             tell(f"{output}: {note}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from rankwise.errors import InputError, UnusableEnvironmentError
@@ -23,6 +22,8 @@ def package_folder() -> Path:
 
 def is_pips(path: Path) -> bool:
     """Tell whether pip installed a file, here or for this user, as part of an MPI."""
+    from importlib.metadata import PackageNotFoundError, distribution  # imports much
+
     real = path.resolve()
     for name in _PACKAGES:
         try:

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -42,12 +42,12 @@ _LITTLE_BYTES = 1 << 20
 _HEADER = "header.json"  # of the record, for recover
 
 
-def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
+def observe(command: Sequence[str], output: Path, meanwhile: Callable[[], object] = lambda: None) -> tuple[int, Record | None]:
     """Run a command with the tracer in its programs; return its exit code and what was written into ``output``.
 
     The exit code is 128 + its number for a command that a signal ended. The record is None where there was nothing to write: a
-    line on stderr says why. Raises InputError where ``output`` cannot be written, UnusableEnvironmentError for a command that
-    cannot work.
+    line on stderr says why. ``meanwhile`` is called once while the program runs. Raises InputError where ``output`` cannot be
+    written, UnusableEnvironmentError for a command that cannot work.
     """
     found = shutil.which(command[0])
     if found is None:
@@ -64,7 +64,7 @@ def observe(command: Sequence[str], output: Path) -> tuple[int, Record | None]:
         header = {"command": list(command), "created": datetime.now(UTC).isoformat(timespec="seconds")}
         with suppress(OSError):  # a full disk
             (folder / _HEADER).write_text(json.dumps(header))
-        code = _run([found, *words[1:]], {**os.environ, **_variables(folder)})
+        code = _run([found, *words[1:]], {**os.environ, **_variables(folder)}, meanwhile)
         record = _merged(folder, header)
         if record is None:
             tell(f"nothing was observed: {_why_nothing(command, program, folder, code)}")
@@ -177,7 +177,7 @@ def _claim(output: Path) -> tuple[Path, int]:
     return folder, lock
 
 
-def _run(command: Sequence[str], environment: dict[str, str]) -> int:
+def _run(command: Sequence[str], environment: dict[str, str], meanwhile: Callable[[], object]) -> int:
     """Run a command in our place: its terminal is ours, signals that would end us are its own, and it does not outlive us.
 
     What a terminal sends to all of its foreground, the command has got itself.
@@ -199,8 +199,11 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> int:
     for number in early:
         process.send_signal(number)
     try:
-        with suppress(ImportError):  # meanwhile: what reads the ranks' parts
+        with suppress(ImportError):  # what reads the ranks' parts and writes the record
+            import rankwise.observe.call_sites
             import rankwise.observe.parts  # noqa: F401
+
+            meanwhile()
         code = process.wait()
     finally:
         for number, handler in handlers.items():
