@@ -26,7 +26,7 @@ from pathlib import Path
 from harness import ROWS, options
 
 from rankwise.errors import EXIT_UNUSABLE
-from rankwise.launch import find_mpi
+from rankwise.launch.mpi import find_mpi
 
 HERE = Path(__file__).parent
 _BUSY = 0.3  # of a core that other programs took, per core

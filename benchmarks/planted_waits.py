@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from rankwise.api.observing import load_record
-from rankwise.launch import find_mpi
+from rankwise.launch.mpi import find_mpi
 from rankwise.observe.phases import first_events
 from rankwise.observe.start import observe
 from rankwise.observe.waits import KINDS, analyse

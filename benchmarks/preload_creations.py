@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rankwise.launch import find_mpi
+from rankwise.launch.mpi import find_mpi
 from rankwise.launch.preload import preload_environment
 
 SOURCE = Path(__file__).parents[1] / "tests" / "python" / "launch" / "preload_creations.c"

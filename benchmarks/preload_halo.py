@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwise.launch import find_mpi
+from rankwise.launch.mpi import find_mpi
 from rankwise.statistics import ratio_interval
 
 ROOT = Path(__file__).parents[1]

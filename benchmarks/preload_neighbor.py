@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from harness import ended, keep_row, options, ratio, records
 
-from rankwise.launch import find_mpi
+from rankwise.launch.mpi import find_mpi
 from rankwise.launch.preload import preload_environment
 from rankwise.units import format_count
 

@@ -27,7 +27,7 @@ from rankwise.collectives.settable import Setting, settable
 from rankwise.collectives.settings import write_settings
 from rankwise.collectives.written import Library, Rule, written
 from rankwise.engines.model import Model
-from rankwise.launch import find_mpi
+from rankwise.launch.mpi import find_mpi
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.tune.calls import Called
 from rankwise.tune.choice import Chooser

@@ -23,7 +23,7 @@ import hypothesis
 import pytest
 
 from breadth import ALL
-from rankwise.launch import Mpi, find_mpi
+from rankwise.launch.mpi import Mpi, find_mpi
 from rankwise.launch.remains import orphans, remove
 
 _BEGUN_UNIX_S = time.time()

@@ -18,7 +18,7 @@ import pytest
 
 from pages import PAGES, ROOT, Block, blocks
 from rankwise.header import write
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 
 FRAMES = Path(__file__).parent / "frames"
 SHELL = ("sh", "bash")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import rankwise as package
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 
 ROOT = Path(__file__).parents[2]
 EXTENSIONS = ROOT / "examples" / "extensions"

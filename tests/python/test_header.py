@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankwise.header import Header, boundary, fortran
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.library import number_of, struct
 
 HEADER = Path(__file__).parents[2] / "include" / "rankwise" / "rankwise.h"

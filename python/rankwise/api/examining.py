@@ -13,7 +13,7 @@ from rankwise.errors import UnusableEnvironmentError, split_message
 from rankwise.records import computed, key, record, told
 
 if TYPE_CHECKING:
-    from rankwise.launch import Mpi
+    from rankwise.launch.mpi import Mpi
     from rankwise.machine.conditions import Finding
     from rankwise.machine.record import Hardware, MpiFound
     from rankwise.machine.topology import Topology
@@ -111,10 +111,9 @@ def examine_here(topology: Topology, ranks: int = 2) -> tuple[Mpi | None, list[F
 
 def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
     """Find the MPI and try it with two ranks; what is to be built for it first is not built for that."""
-    from rankwise.launch import find_mpi, mismatch_cure, trial
     from rankwise.launch.build import has_kernels
     from rankwise.launch.installed import VARIABLE, asked_compiler
-    from rankwise.launch.mpi import other_launchers
+    from rankwise.launch.mpi import find_mpi, mismatch_cure, other_launchers, trial
     from rankwise.machine.conditions import Finding, foreign_launcher, other_mpis, wheel_mpi
 
     try:

@@ -180,8 +180,8 @@ def _trend_lines(sessions: Sequence[Session]) -> Iterator[str]:
 def health(asked: Watch, by: Judging) -> Health:
     """Measure one session, add it to the history and compare it with those before. Raises RankwiseError and its kinds."""
     from rankwise.health import session as sessions
-    from rankwise.launch import find_mpi
     from rankwise.launch.allocation import allocated_hosts
+    from rankwise.launch.mpi import find_mpi
     from rankwise.machine.discover import discover
     from rankwise.machine.record import machine_record
     from rankwise.machine.snapshot import cpu_quota

@@ -85,8 +85,8 @@ def measured(asked: Streams) -> StreamTimes:
 
 def campaign_of(asked: Streams) -> AllPairs:
     """Measure all pairs of nodes. Raises InputError, InterruptedWorkError."""
-    from rankwise.launch import find_mpi
     from rankwise.launch.allocation import allocated_hosts
+    from rankwise.launch.mpi import find_mpi
     from rankwise.measure.all_pairs import DEFAULT_SIZES, measure_all_pairs
 
     hosts = tuple(parse_hosts(asked.hosts)) if asked.hosts else allocated_hosts()

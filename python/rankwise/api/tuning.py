@@ -237,8 +237,8 @@ def _library(asked: Tuning, says: str, command: Sequence[str]) -> tuple[Library 
 
 def _path_of(name: str, command: Sequence[str]) -> Path | None:
     """Return the file of a library of MPICH's: the one that a program is linked with, or the one at hand."""
-    from rankwise.launch import find_mpi
     from rankwise.launch.command import mpi_library_path, program_of
+    from rankwise.launch.mpi import find_mpi
 
     if not name.startswith("mpich"):
         return None

@@ -14,7 +14,7 @@ import numpy as np
 from rankwise.engines.run import Here, Runner
 from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.launch import Mpi, result_of, stream_kernel
+from rankwise.launch.mpi import Mpi, result_of, stream_kernel
 from rankwise.launch.process import Child
 from rankwise.machine.fft_rates import CountedA, FftRates, RankRates, RatePoint
 from rankwise.machine.profile import open_profile

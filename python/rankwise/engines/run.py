@@ -15,8 +15,8 @@ from rankwise import _core
 from rankwise.engines.placement import Placement, Seats, node_of_each_rank
 from rankwise.engines.under_way import require_room
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.launch import Mpi, find_mpi, stream_kernel
 from rankwise.launch.launchers import ANY_HOST
+from rankwise.launch.mpi import Mpi, find_mpi, stream_kernel
 from rankwise.launch.probe import require_placement
 from rankwise.machine.discover import discover
 from rankwise.machine.hosts import distinct, shortened

@@ -19,7 +19,7 @@ import numpy as np
 from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, RankwiseError
 from rankwise.files import locked, opened_to_append
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import governors

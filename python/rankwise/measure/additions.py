@@ -9,7 +9,7 @@ from typing import Any
 
 from rankwise.errors import RankwiseError
 from rankwise.files import opened_to_append
-from rankwise.launch import find_mpi, stream_kernel
+from rankwise.launch.mpi import find_mpi, stream_kernel
 from rankwise.machine.link import Curve
 from rankwise.machine.profile import LINK_CLASSES, VARIANTS, Link, Packing, Profile, open_profile
 from rankwise.machine.shared import KINDS, Resource, Shared

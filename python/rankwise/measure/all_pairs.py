@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.launch import Mpi, stream_kernel
+from rankwise.launch.mpi import Mpi, stream_kernel
 from rankwise.launch.process import output_of
 from rankwise.machine.hosts import node_name
 from rankwise.measure.samples import SamplesFile, read_records, require_fields

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
-from rankwise.launch import Mpi, stream_kernel
+from rankwise.launch.mpi import Mpi, stream_kernel
 from rankwise.launch.probe import require_placement
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.cells import imprecise_cells

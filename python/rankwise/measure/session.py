@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError, UnusableFiguresError
-from rankwise.launch import find_mpi
 from rankwise.launch.allocation import allocated_hosts, find_allocation
+from rankwise.launch.mpi import find_mpi
 from rankwise.launch.reach import require_hosts
 from rankwise.machine.discover import discover
 from rankwise.machine.link import LEAST_SIZES

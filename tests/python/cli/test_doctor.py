@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import rankwise.launch
+import rankwise.launch.mpi
 import rankwise.machine.snapshot
 from rankwise.api.examining import examine_here
 from rankwise.cli.main import run
@@ -48,10 +48,10 @@ def machine(monkeypatch):
             "take_snapshot",
             lambda topology: replace(take_snapshot(topology, sample_s=0.0), **(calm | changes)),
         )
-        monkeypatch.setattr(rankwise.launch, "find_mpi", find_mpi)
+        monkeypatch.setattr(rankwise.launch.mpi, "find_mpi", find_mpi)
         monkeypatch.setattr("rankwise.launch.mpi.other_launchers", lambda used: [])
-        monkeypatch.setattr(rankwise.launch, "trial", lambda mpi: trouble)
-        monkeypatch.setattr(rankwise.launch, "mismatch_cure", lambda mpi: "take the other mpiexec")
+        monkeypatch.setattr(rankwise.launch.mpi, "trial", lambda mpi: trouble)
+        monkeypatch.setattr(rankwise.launch.mpi, "mismatch_cure", lambda mpi: "take the other mpiexec")
 
     return choose
 

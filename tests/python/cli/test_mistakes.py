@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_FAILURE, EXIT_USAGE, split_message
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 
 INPUTS = Path(__file__).parents[1] / "frozen" / "inputs"
 NOWHERE = {"PATH": "/nowhere"}

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import Result
 from rankwise.collectives.settings import Settings
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.observe.record import read_record, write_record
 
 INPUTS = Path(__file__).parents[1] / "frozen" / "inputs"

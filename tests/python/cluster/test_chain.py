@@ -19,7 +19,7 @@ import pytest
 import nodes
 import slurm_cluster
 from nodes import FOUR, Nodes
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from slurm_cluster import Slurm
 
 RANKS, STEPS = 8, 40

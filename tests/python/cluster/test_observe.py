@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.observe.record import read_record
 
 pytestmark = [pytest.mark.mpi, pytest.mark.slurm]

@@ -14,7 +14,7 @@ import pytest
 
 import nodes
 from nodes import Nodes
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from slurm_cluster import Slurm
 
 RANKS = 8

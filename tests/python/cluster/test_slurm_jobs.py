@@ -209,7 +209,7 @@ def test_a_placement_that_srun_gives_up_on_is_refused(cluster: Slurm, on_login: 
     first, second = cluster.hosts[:2]
     # Neither blocked nor cyclic: srun places such ranks one by one, and those of a node share no memory.
     program = (
-        "from rankwise.launch import find_mpi, stream_kernel\n"
+        "from rankwise.launch.mpi import find_mpi, stream_kernel\n"
         "from rankwise.launch.probe import require_placement\n"
         f"hosts = ['{first}', '{second}', '{second}', '{first}']\n"
         "start = next(r for r in stream_kernel(find_mpi(), ['hello'], 4, False, 'testing', hosts) if r['record'] == 'start')\n"

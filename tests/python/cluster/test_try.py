@@ -14,7 +14,7 @@ import pytest
 
 import nodes
 from nodes import FOUR, Nodes
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.observe.record import Record, write_record
 
 RANKS, MESSAGE, MESSAGES = 8, 250_000, 4

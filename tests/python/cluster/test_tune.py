@@ -16,7 +16,7 @@ import pytest
 import nodes
 from nodes import Nodes
 from rankwise.collectives.settings import FILE, Settings
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 
 SIZE, ROUNDS, HOSTS = 1 << 20, 2, ("n1", "n2", "n3", "n4", "n5")
 RATE_BYTES_PER_S = 1e9 / 8

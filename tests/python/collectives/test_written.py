@@ -14,7 +14,7 @@ from rankwise.collectives.settable import Setting, settable
 from rankwise.collectives.settings import FILE, Settings, write_settings
 from rankwise.collectives.written import Library, Rule, written
 from rankwise.errors import InputError
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 
 PIPELINE = Setting("3 pipeline", "pipeline", segment_bytes=131072)
 RING = Setting("4 ring", "ring")

@@ -14,7 +14,7 @@ from rankwise.engines.paired import Judged, Launch, Plan, judge, sum_up, times_o
 from rankwise.engines.placement import Placement
 from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
-from rankwise.launch import Mpi, stream_kernel
+from rankwise.launch.mpi import Mpi, stream_kernel
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.imports import import_profile
 from rankwise.workloads.comparison import Paired, PairedSession

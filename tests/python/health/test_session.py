@@ -9,7 +9,7 @@ import pytest
 
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.health import session as sessions
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.machine.discover import discover
 from rankwise.machine.record import machine_record
 from rankwise.measure.places import find_places

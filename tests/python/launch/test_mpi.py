@@ -13,10 +13,18 @@ from typing import Any
 import pytest
 
 from rankwise.errors import InputError, UnusableEnvironmentError
-from rankwise.launch import Mpi, find_mpi, stream_kernel, trial
 from rankwise.launch.installed import asked_compiler, is_pips
 from rankwise.launch.launchers import OpenMpi
-from rankwise.launch.mpi import _find_launcher, describe_exit, installed_kernels, other_launchers
+from rankwise.launch.mpi import (
+    Mpi,
+    _find_launcher,
+    describe_exit,
+    find_mpi,
+    installed_kernels,
+    other_launchers,
+    stream_kernel,
+    trial,
+)
 
 pytestmark = pytest.mark.mpi
 

@@ -14,7 +14,7 @@ import pytest
 
 from breadth import some
 from rankwise.errors import UnusableEnvironmentError
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.launch.preload import loading
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from breadth import ALL
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.launch.preload import preload_environment
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ import pytest
 
 import nodes
 from nodes import Nodes
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 
 ROOT = Path(__file__).parents[3]
 _WHY_NOT = nodes.why_not()

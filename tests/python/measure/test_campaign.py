@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rankwise.errors import InputError
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.machine.discover import discover
 from rankwise.measure.campaign import Plan, default_sizes, measure
 from rankwise.measure.fitting import profile_from_campaign

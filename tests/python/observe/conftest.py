@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 
 # More ranks than cores: those that wait give way. One-sided calls of Open MPI 4.1 fail by themselves after some hundred
 # windows.

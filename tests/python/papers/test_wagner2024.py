@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rankwise.errors import InputError
-from rankwise.launch import Mpi
+from rankwise.launch.mpi import Mpi
 from rankwise.machine.link import Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table

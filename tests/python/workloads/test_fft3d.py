@@ -16,7 +16,7 @@ from rankwise.engines.fft3d_calibrate import _loads_missed
 from rankwise.engines.placement import profile_placement
 from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
-from rankwise.launch import Mpi, stream_kernel
+from rankwise.launch.mpi import Mpi, stream_kernel
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.profile import Profile
 from rankwise.measure.imports import import_profile
