@@ -31,6 +31,7 @@ import observed
 DATA = Path(__file__).parents[1] / "data"
 CORPUS = Path(__file__).parent / "corpus"
 HANG_S = 2.0
+MOST_KEPT = 20  # of a reader's inputs: a fault of the environment breaks all of them
 Read = Callable[[Path], object]
 
 
@@ -311,8 +312,8 @@ def mutated(draw: random.Random, seeds: Sequence[bytes]) -> bytes:
     return text
 
 
-def flood(name: str, reader: Reader, inputs: int, seed: int, folder: Path) -> list[str]:
-    """Feed one reader; return what it broke on, with the input kept in the folder."""
+def flood(name: str, reader: Reader, inputs: int, seed: int, folder: Path, keep: Path | None = None) -> list[str]:
+    """Feed one reader with a file of the folder; return what it broke on, whose first inputs are copied to ``keep``."""
     from rankwise.errors import RankwiseError
 
     draw, broken, slowest_s = random.Random(f"{name}/{seed}"), [], 0.0
@@ -321,7 +322,7 @@ def flood(name: str, reader: Reader, inputs: int, seed: int, folder: Path) -> li
     for number in range(inputs):
         text = (reader.mutate or mutated)(draw, reader.seeds)
         path.write_bytes(text)
-        started_s = time.thread_time()
+        started_s, known = time.thread_time(), len(broken)
         try:
             with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -329,15 +330,14 @@ def flood(name: str, reader: Reader, inputs: int, seed: int, folder: Path) -> li
         except RankwiseError as error:
             if PYTHONS_OWN.search(re.sub("'.*'", "", str(error))) or (reader.named and path.name not in str(error)):
                 broken.append(f"{name}, input {number}: no words for a user: {error}")
-                (folder / f"broken-{name}-{number}{reader.suffix}").write_bytes(text)
         except Exception:
             broken.append(f"{name}, input {number}: {traceback.format_exc(limit=-2)}")
-            (folder / f"broken-{name}-{number}{reader.suffix}").write_bytes(text)
         took_s = time.thread_time() - started_s
         slowest_s = max(slowest_s, took_s)
         if took_s > HANG_S:
             broken.append(f"{name}, input {number}: took {took_s:.1f} s")
-            (folder / f"slow-{name}-{number}{reader.suffix}").write_bytes(text)
+        if keep is not None and known < len(broken) <= MOST_KEPT:
+            (keep / f"broken-{name}-{number}{reader.suffix}").write_bytes(text)
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{name}: {inputs} inputs, {len(broken)} broken, slowest {slowest_s:.2f} s, {time.monotonic() - begun_s:.0f} s, "
@@ -355,12 +355,13 @@ def main() -> int:
     given = parser.parse_args()
     known = readers()
     broken: list[str] = []
+    keep = given.keep and given.keep.resolve()
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        folder = (given.keep or Path(scratch)).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
-        os.chdir(folder)
+        os.chdir(scratch)
         for name in given.readers or known:
-            broken += flood(name, known[name], given.inputs, given.seed, folder)
+            broken += flood(name, known[name], given.inputs, given.seed, Path(scratch), keep)
     print("\n".join(broken[:40]), file=sys.stderr)
     return 1 if broken else 0
 
