@@ -375,6 +375,7 @@ def write(section: Section) -> None:
 
 
 def main(arguments: list[str]) -> int:
+    os.environ |= {"OPENBLAS_CORETYPE": "Haswell", "OMP_NUM_THREADS": "1"}  # as for all tests (conftest.py)
     verb, *names = arguments
     asked = [section for section in sections() if (section.name in names if names else not section.needs)]
     if verb == "write":
