@@ -76,19 +76,24 @@ class _Useful:
 
 def _useful(steps: Steps, events: Mapping[int, Array], rank: int) -> _Useful:
     column, of_rank = sorted(events).index(rank), events[rank]
-    parts, before, total = [], [], 0.0
-    for begin, end in zip(steps.begins[steps.sample, column], steps.ends[steps.sample, column], strict=True):
-        step = of_rank[begin:end]
-        if not len(step):
-            continue
-        last = int(begun_ns(of_rank, np.array([end]))[0])
-        # Several events of one call follow each other: none of them begins behind the end of the one before.
-        ended = np.maximum.accumulate(step["end_ns"])
-        computed = np.maximum(np.append(step["start_ns"][1:], last) - ended, 0) * 1e-9
-        parts.append(step)
-        before.append(total + np.concatenate(([0.0], np.cumsum(computed[:-1]))))
-        total += float(computed.sum())
-    return _Useful(np.concatenate(parts), np.concatenate(before), total) if parts else _Useful(of_rank[:0], np.zeros(0), 0.0)
+    begins, ends = steps.begins[steps.sample, column], steps.ends[steps.sample, column]
+    called = ends > begins
+    begins, ends = begins[called], ends[called]
+    lengths = ends - begins
+    first = np.cumsum(lengths) - lengths
+    step = np.repeat(np.arange(len(lengths)), lengths)
+    own = of_rank[np.arange(len(step)) + (begins - first)[step]]
+    if not len(own):
+        return _Useful(own, np.zeros(0), 0.0)
+    # Several events of one call follow each other: none of them begins behind the end of the one before in its step.
+    order = np.argsort(own["end_ns"], kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(own))
+    ended_ns = own["end_ns"][order[np.maximum.accumulate(step * len(own) + place) % len(own)]]
+    next_ns = np.append(own["start_ns"][1:], 0)
+    next_ns[first + lengths - 1] = begun_ns(of_rank, ends)
+    computed_s = np.cumsum(np.maximum(next_ns - ended_ns, 0) * 1e-9)
+    return _Useful(own, np.append(0.0, computed_s[:-1]), float(computed_s[-1]))
 
 
 _ALL = -1

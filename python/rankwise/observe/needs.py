@@ -214,5 +214,5 @@ def idle_before(events: Array) -> Array:
 
 def begun_ns(events: Array, cuts: Array) -> Array:
     """Return when what follows cuts began; of the last one, when the last call ended."""
-    starts = np.append(events["start_ns"], events["end_ns"][-1:])
-    return np.asarray(starts[np.minimum(cuts, len(starts) - 1)])
+    last = len(events) - 1
+    return np.where(cuts > last, events["end_ns"][last], events["start_ns"][np.minimum(cuts, last)])
