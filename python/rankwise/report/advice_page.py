@@ -201,8 +201,8 @@ def _record_badge(evidence: Evidence) -> Badge:
     told = f"all {format_count(evidence.record.ranks, 'rank')}" + (
         "" if evidence.steps is None else f", a step repeats {len(evidence.steps.durations_s)} times"
     )
-    if evidence.notes:
-        return Badge("warn", "Record: with warnings", f"{told}; {evidence.notes[0]}")
+    if notes := evidence.record.header.get("notes"):
+        return Badge("warn", "Record: with warnings", f"{told}; {notes[0]}")
     return Badge("good", "Record: complete", told)
 
 
