@@ -16,6 +16,7 @@ from rankwise.observe.header import parts_of
 from rankwise.observe.parts import Part, one_world, parts_of_nodes, ranges
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
+from rankwise.units import format_count, format_time
 
 _TO_SEND, _FOR_MESSAGE, _FOR_ALL = 1, 2, 3  # as in src/observe/store.h
 _ENDED = (2, 3)  # states: MPI_Finalize, MPI_Abort
@@ -49,10 +50,17 @@ class Hang(JsonRecord):
 
 def live_ranks(path: Path) -> tuple[list[LiveRank], float]:
     """Return the ranks of the program whose record is going to be ``path``, and how long it has run. Raises InputError."""
-    folder, notes = parts_of(path), list[str]()
-    parts = one_world(parts_of_nodes(folder, notes), notes)
-    if not parts:
+    if not (parts := _parts_in(parts_of(path))):
         raise InputError(f"no program runs whose record is {path}: name the file that 'rankwise observe -o' was given")
+    return _ranks(parts)
+
+
+def _parts_in(folder: Path) -> list[Part]:
+    notes = list[str]()
+    return one_world(parts_of_nodes(folder, notes), notes)
+
+
+def _ranks(parts: Sequence[Part]) -> tuple[list[LiveRank], float]:
     names = parts[0].names
     sites, modules, of_number = merged_sites({part.rank: (part.sites, part.modules, 1.0) for part in parts}, names)
     header: dict[str, Any] = {"sites": sites, "modules": modules}
@@ -64,6 +72,23 @@ def live_ranks(path: Path) -> tuple[list[LiveRank], float]:
     found = [known.get(rank) or _with(lacking, rank=rank) for rank in range(ranks)]
     ran_s = max((_seconds(part, int(part.page["begun"])) for part in parts), default=0.0)
     return [_with_missing(one, found) for one in found], ran_s
+
+
+def left_waiting(folder: Path) -> list[str]:
+    """Return as a note where ranks waited in MPI that were ended in it: those of a deadlock, or all."""
+    if not (parts := _parts_in(folder)):
+        return []
+    ranks, _ = _ranks(parts)
+    waiting = [one for one in ranks if one.state == "waits"]
+    if not waiting:
+        return []
+    hang = hang_of(ranks)
+    whole = f"deadlock: {hang.why}"
+    if hang is None:
+        whole = f"when it was ended, {len(waiting)} of {format_count(len(ranks), 'rank')} waited in MPI"
+    longest = max((one for one in waiting if hang is None or one.rank in hang.ranks), key=lambda one: one.seconds)
+    where = ", ".join(word for word in (longest.call, longest.text, longest.whom) if word)
+    return [f"{whole}; rank {longest.rank} for {format_time(longest.seconds)} in {where}"]
 
 
 def _with(of: LiveRank, **changed: Any) -> LiveRank:

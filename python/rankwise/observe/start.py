@@ -158,7 +158,12 @@ def with_variables(command: Sequence[str]) -> list[str]:
 def _merged(folder: Path, header: dict[str, Any]) -> Record | None:
     from rankwise.observe.parts import merged
 
-    return merged(folder, header)
+    record = merged(folder, header)
+    if record is not None and not record.header["complete"]:
+        from rankwise.observe.live import left_waiting
+
+        record.header["notes"] += left_waiting(folder)
+    return record
 
 
 def _claim(output: Path) -> tuple[Path, int]:

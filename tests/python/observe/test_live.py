@@ -17,6 +17,7 @@ from rankwise import live
 from rankwise.api.live import Live
 from rankwise.errors import InputError
 from rankwise.observe.live import LiveRank, hang_of
+from rankwise.observe.record import read_record
 
 HANGS = Path(__file__).parent / "hangs.c"
 
@@ -85,6 +86,8 @@ def test_a_deadlock_is_named(
     with running([*start("pip", 3), str(program), mode, "120"], tmp_path / "app.comm"):
         found = awaited(tmp_path / "app.comm", lambda of: of.deadlock is not None)
     assert found.deadlock is not None and found.deadlock.ranks == ranks and why in found.deadlock.why
+    (said,) = (note for note in read_record(tmp_path / "app.comm").header["notes"] if "deadlock: " in note)
+    assert why in said and "hangs.c:" in said  # the record has it, too, of a program that was ended meanwhile
     first = found.ranks[0]
     assert first.waits_for == others
     if line:
