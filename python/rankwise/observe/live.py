@@ -83,9 +83,10 @@ def left_waiting(folder: Path) -> list[str]:
     if not waiting:
         return []
     hang = hang_of(ranks)
-    whole = f"deadlock: {hang.why}"
     if hang is None:
         whole = f"half a second before the end, {len(waiting)} of {format_count(len(ranks), 'rank')} waited in MPI"
+    else:
+        whole = f"deadlock: {hang.why}"
     longest = max((one for one in waiting if hang is None or one.rank in hang.ranks), key=lambda one: one.seconds)
     where = ", ".join(word for word in (longest.call, longest.text, longest.whom) if word)
     return [f"{whole}; rank {longest.rank} for {format_time(longest.seconds)} in {where}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -106,5 +107,7 @@ def test_a_rank_that_computes_makes_no_deadlock(
         as_json = rankwise("observe", "show", "app.comm", "--live", "--json").json
     assert shown.code == 0 and shown.out.startswith("! 1 of 2 ranks wait in MPI, rank 1 for ")
     assert (as_json["deadlock"], as_json["ranks"][1]["waits_for"], as_json["ranks"][0]["state"]) == (None, [0], "runs")
+    (said,) = (note for note in read_record(tmp_path / "app.comm").header["notes"] if "half a second before the end" in note)
+    assert re.search(r"the end, 1 of 2 ranks waited in MPI; rank 1 for .* in MPI_Barrier, one_computes, hangs.c:\d+", said)
     ended = rankwise("observe", "show", "none.comm", "--live")
     assert ended.code == 2 and "no program runs whose record is none.comm" in ended.err
