@@ -435,6 +435,11 @@ def _tell_ends(parts: Sequence[Part], ranks: int, notes: list[str]) -> None:
     )
     crowded = [part.rank for part in beyond if part.page["edges"] > _MAX_EDGES]
     tell(crowded, f"sent to more than {_MAX_EDGES} partners: further ones are counted together")
+    full = MAX_SITES * 3 // 4  # call_sites.c leaves the rest of its table free
+    tell(
+        [part.rank for part in parts if full <= part.page["sites"] < MAX_SITES],
+        f"called MPI from more than {full} call sites: further ones are counted together",
+    )
 
 
 def ranges(numbers: Sequence[int]) -> str:

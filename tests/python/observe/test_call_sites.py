@@ -135,6 +135,7 @@ def test_more_sites_than_there_are_lines_are_counted_all_the_same(build: Build, 
     column = record.header["calls"].index("MPI_Iprobe")
     assert record.call_counts[:, column].sum() == calls
     assert 3000 < len(record.header["sites"]) <= MAX_SITES
+    assert "rank 0 called MPI from more than 3072 call sites: further ones are counted together" in record.header["notes"]
 
 
 def lines_of(places: list[tuple[int, int, int, int]]) -> np.ndarray[Any, Any]:
