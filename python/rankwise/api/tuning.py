@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from rankwise.api.results import TRUST, Result, sentence
+from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.blocks import NO, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.collectives.selection import known_libraries, libraries_of
 from rankwise.collectives.settings import own_settings, write_settings
@@ -22,6 +22,7 @@ from rankwise.units import format_count, format_number, format_size, format_time
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
+    from rankwise.report.tune_page import Speedup
     from rankwise.tune.choice import Choice, Chooser
     from rankwise.tune.protocol import Limit
 
@@ -67,6 +68,10 @@ class Set(Record):
     gain_s: float = key("gain")
     gain_lo_s: float = key()
     gain_hi_s: float = key()
+
+    @property
+    def what(self) -> str:
+        return self.collective or self.protocol or ""
 
     @property
     def sizes(self) -> str:
@@ -124,16 +129,60 @@ class Tuned(Result):
             reasons = "; ".join(f"{count}x: {why}" for why, count in counts.most_common())
             yield Listing([("Left as it is", f"{reasons} (--all)")] if reasons else [])
         yield from labelled("note", self.notes)
-        if self.folder is not None and self.files:
-            yield Next([
-                (f". {self.folder}/env.sh", "then start the program as always; mpiexec and srun pass it on"),
-                (f"rankwise try app.comm --settings {self.folder} -- mpiexec ... ./app", "before and after, interleaved"),
-                *((f"unset {name}", "undo") for name in self.variables),
-            ])  # fmt: skip
+        if following := self._next():
+            yield Next(following)
+
+    def _next(self) -> list[tuple[str, str]]:
+        if self.folder is None or not self.files:
+            return []
+        return [
+            (f". {self.folder}/env.sh", "then start the program as always; mpiexec and srun pass it on"),
+            (f"rankwise try app.comm --settings {self.folder} -- mpiexec ... ./app", "before and after, interleaved"),
+            *((f"unset {name}", "undo") for name in self.variables),
+        ]
+
+    @property
+    def _shown(self) -> tuple[Set, ...]:
+        return () if self.is_too_poor else self.settings
+
+    def _speedups(self) -> list[Speedup]:
+        from rankwise.report.tune_page import Speedup
+
+        several = len({one.ranks for one in self._shown}) > 1
+
+        def calls(one: Set) -> str:
+            return f"{one.what}, {one.sizes}" + (f", {format_count(one.ranks, 'rank')}" if several else "")
+
+        return [Speedup(calls(one), one.time_s, one.new_time_s) for one in self._shown]
+
+    def plot(self) -> Plot:
+        """Draw what a call takes by default and tuned. Raises InputError where nothing is set."""
+        from rankwise.report.tune_page import speedup_picture
+
+        if not self._shown:
+            raise InputError(f"there is nothing to draw: {self.headline[:1].lower()}{self.headline[1:].removesuffix('.')}")
+        return Plot(speedup_picture(self._speedups()), [self.headline.removesuffix(".")])
+
+    def page(self) -> str:
+        """Return the page: what gains most, what a call takes by default and tuned, what is set, and what is left."""
+        from rankwise.report.document import Change
+        from rankwise.report.tune_page import Words, render
+
+        changes = [
+            Change(
+                f"{one.what} of {one.sizes}: {one.now}", f"Now {one.was}, on {one.ranks} ranks.", format_time(one.gain_s),
+                f"{format_time(one.gain_lo_s)} to {format_time(one.gain_hi_s)} a {self.per}, predicted",
+            )
+            for one in self._shown[:3]
+        ]  # fmt: skip
+        origin = " · ".join(word for word in (self.library, str(self.folder or "")) if word)
+        words = Words(self.headline, origin, self.notes, changes, self._next(), "rankwise tune --json")
+        trust = None if self.profile is None else self.profile.trust
+        return render(words, trust, self._speedups(), Table(_COLUMNS, self._shown), Table(_OF_LEFT, self.unchanged))
 
 
 _COLUMNS: Sequence[Column[Set]] = (
-    Column("set", lambda of: of.collective or of.protocol),
+    Column("set", "what"),
     Column("bytes", "sizes"),
     Column("ranks", "ranks"),
     Column("from", "was"),
@@ -145,6 +194,11 @@ _COLUMNS: Sequence[Column[Set]] = (
     Column("gain", "gain_s", format_time),
     Column("95 %", lambda of: f"{format_time(of.gain_lo_s)}–{format_time(of.gain_hi_s)}"),
 )
+
+
+_OF_LEFT: Sequence[Column[Left]] = (
+    Column("calls", "what"), Column("selected", "selected"), Column("why", "why"),
+)  # fmt: skip
 
 
 def tune(observed: Path | None = None, asked: Tuning = Tuning()) -> Tuned:

@@ -12,13 +12,15 @@ import typer
 
 from rankwise import _core
 from rankwise.api import advising, tuning
-from rankwise.api.advising import Target, Trying
-from rankwise.api.tuning import Tuning
+from rankwise.api.advising import Advised, Target, Trying
+from rankwise.api.tuning import Tuned, Tuning
 from rankwise.blocks.terminal import show_all
 from rankwise.cli.base import Json, show, tell, verb, writable
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError
 from rankwise.files import write_whole
 from rankwise.units import parse_seconds
+
+Html = Annotated[Path | None, typer.Option("--html", help="Write the page with pictures here, too.", callback=writable)]
 
 
 @verb(
@@ -35,9 +37,7 @@ def advise(
     ],
     target: Target,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where a command's record is kept.")] = Path("observed.comm"),
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write the page with pictures here, too.", callback=writable)
-    ] = None,
+    html: Html = None,
     as_json: Json = False,
 ) -> int:
     """Say what to change in the program, and what that gains.
@@ -49,17 +49,21 @@ def advise(
     if isinstance(found, int):
         return found
     show(found, as_json)
+    _write_page(found, html)
+    return found.exit_code
+
+
+def _write_page(found: Advised | Tuned, html: Path | None) -> None:
     if html is not None:
         write_whole(html, found.page())
         tell(f"page: {html}")
-    return found.exit_code
 
 
 @verb(
     "tune",
     example="""
     rankwise tune app.comm --profile machine.json -o tuned/
-    rankwise tune --ranks 64 --ranks-per-node 8 --profile machine.json
+    rankwise tune --ranks 64 --ranks-per-node 8 --profile machine.json --html tune.html
     """,
 )
 def tune(
@@ -68,6 +72,7 @@ def tune(
         Path | None, typer.Argument(metavar="[RECORD]", help="What 'rankwise observe' recorded. Default: all of a machine.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show what is left as it is, too, and why.")] = False,
+    html: Html = None,
     as_json: Json = False,
 ) -> None:
     """Find the best collective algorithms and write the MPI's settings.
@@ -79,6 +84,7 @@ def tune(
     found = tuning.tune(observed, asked)
     show_all(everything)
     show(found, as_json, found.blocks(everything))
+    _write_page(found, html)
 
 
 @verb(

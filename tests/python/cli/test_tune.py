@@ -7,12 +7,15 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
 import pytest
 
 from conftest import Result
+from rankwise.api.tuning import Tuning, tune
 from rankwise.collectives.settings import Settings
+from rankwise.errors import InputError
 from rankwise.launch.mpi import Mpi
 from rankwise.observe.record import read_record, write_record
 
@@ -41,6 +44,27 @@ def test_the_answer_comes_first_and_files_are_written(rankwise: Run, tmp_path: P
     variables = again["variables"]
     rules = Path(variables["OMPI_MCA_coll_tuned_dynamic_rules_filename"]).read_text()
     assert rules.startswith(f"{len({one['collective'] for one in again['settings']})} # collectives")
+
+
+def test_the_page_has_the_answer_its_gains_and_what_is_left(rankwise: Run, tmp_path: Path) -> None:
+    asked = ("tune", "--ranks", "7", "--ranks-per-node", "1", "--mpi", "openmpi-4.1", "--dry-run")
+    found = rankwise(*asked, "--html", "tune.html")
+    page = (tmp_path / "tune.html").read_text()
+    answer = rankwise(*asked, "--json").json
+    assert found.err.endswith("page: tune.html\n") and answer["headline"] in page
+    for what in ("What gains most", "Time of a call: default and tuned", "What is left as it is", "Quality: unknown"):
+        assert what in page
+    first = answer["settings"][0]
+    assert f"{first['collective']} of " in page and f"Now {first['from']}, on 7 ranks." in page
+    assert all(escape(one["why"], quote=False) in page.replace("&#39;", "'") for one in answer["unchanged"])
+    chart = tune(asked=Tuning(ranks="7", ranks_per_node=1, mpi="openmpi-4.1", dry_run=True)).plot().chart
+    assert [len(chart.stops), chart.stops[0].split(":")[0]] == [len(answer["settings"]), "bcast, 4 MiB"]
+    kept = tune(asked=Tuning(ranks="7", mpi="openmpi-4.1", dry_run=True, profile=tmp_path / "machine.json"))
+    (tmp_path / "none.json").write_text(json.dumps({**json.loads((tmp_path / "machine.json").read_text()), "machine": {}}))
+    nothing = tune(asked=Tuning(ranks="7", profile=tmp_path / "none.json"))
+    assert kept.page() and "Nothing is set" in nothing.page()
+    with pytest.raises(InputError, match="there is nothing to draw: nothing is set"):
+        nothing.plot()
 
 
 def test_a_dry_run_writes_nothing(rankwise: Run, tmp_path: Path) -> None:

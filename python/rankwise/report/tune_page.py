@@ -1,0 +1,89 @@
+"""The page of settings for an MPI: what a call takes by default and tuned, what is set, and what is left as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankwise.blocks import Picture, Table
+from rankwise.machine.trust import Trust
+from rankwise.report.chart import MUTED, TIME, Chart, Spec, emphasised, field_of, log_axis, rows
+from rankwise.report.document import Change, Document, Next, Section
+from rankwise.report.layers import by_name, kinds, layer, ranged
+from rankwise.report.words import quality_badge
+from rankwise.units import format_count, format_number, format_time
+
+MOST_DRAWN = 24
+_DEFAULT, _TUNED = "default", "tuned"
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """Calls with a setting of their own, in words, and the time of one by default and tuned."""
+
+    words: str
+    time_s: float
+    new_time_s: float
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the page says: the conclusion, of what it is, remarks, what to change, commands with their purpose."""
+
+    headline: str
+    origin: str
+    notes: Sequence[str]
+    changes: Sequence[Change]
+    next: Sequence[tuple[str, str]]
+    command: str
+
+
+def speedup_picture(found: Sequence[Speedup]) -> Chart:
+    """Draw the time of a call by default and tuned, a row for each setting."""
+    shown = found[:MOST_DRAWN]
+    stops = [
+        f"{one.words}: {format_time(one.time_s)} by default, {format_time(one.new_time_s)} tuned, "
+        f"{format_number(one.time_s / one.new_time_s)} times as fast"
+        for one in shown
+    ]
+    ends: list[Spec] = [
+        {"name": one.words, "time": time_s, "kind": kind, "old": one.time_s, "new": one.new_time_s, "stop": i, "tip": stops[i]}
+        for i, one in enumerate(shown)
+        for kind, time_s in ((_DEFAULT, one.time_s), (_TUNED, one.new_time_s))
+    ]
+    x = field_of("time", **log_axis([row["time"] for row in ends], TIME, "time of a call"))
+    y = by_name("name", [one.words for one in shown], labelLimit=330)
+    layers = [
+        layer("rule", {"y": y, **ranged("x", x, "new", "old")}, color=MUTED, strokeWidth=2),
+        layer(
+            "point",
+            {"x": x, "y": y, "color": kinds("kind", (_DEFAULT, _TUNED)), "size": emphasised(130, 80)},
+            filled=True,
+            opacity=1,
+        ),
+    ]
+    title = "Time of a call: default and tuned"
+    panel: Spec = {"title": title, "height": 26 * len(shown) + 20, "data": rows(ends), "layer": layers}
+    return Chart("tuned", title, ". ".join(stops), [panel], stops)
+
+
+def render(words: Words, trust: Trust | None, found: Sequence[Speedup], settings: Table[Any], left: Table[Any]) -> str:
+    """Return the page; ``settings``: all that is set, ``left``: what is left as it is, and why; ``trust``: of the profile."""
+    sections = []
+    if found:
+        more = f"The {MOST_DRAWN} that gain most." if len(found) > MOST_DRAWN else ""
+        sections.append(Section("times", "What a call takes", [], [Picture("tuned", more, lambda: speedup_picture(found))]))
+        sections.append(Section("settings", "What is set", [], [settings]))
+    sections.append(
+        Section("left", "What is left as it is", [], [left], format_count(len(left.items), "call")) if left.items
+        else Section("left", "What is left as it is", ["Nothing."])
+    )  # fmt: skip
+    if words.notes:
+        notes = [f"{note}." for note in words.notes]
+        sections.append(Section("notes", "What weakens the figures", notes, (), format_count(len(notes), "remark")))
+    return Document(
+        "rankwise tune", words.origin, words.headline, (), sections, badges=[quality_badge(trust)], changes=words.changes,
+        change_title="What gains most" if words.changes else "",
+        next=[Next(purpose, command) for command, purpose in words.next], record=words.command,
+    ).html()  # fmt: skip
