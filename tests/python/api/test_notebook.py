@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,8 @@ def test_a_notebook_leads_from_a_profile_to_an_exchange(tmp_path: Path) -> None:
 
 
 @pytest.mark.mpi
-def test_a_notebook_leads_from_a_run_to_who_delays_whom(tmp_path: Path) -> None:
+def test_a_notebook_leads_from_a_run_to_who_delays_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     outputs = outputs_of("analyse.ipynb", tmp_path)
     assert "svg" in kinds(outputs)
     printed = "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")

@@ -12,9 +12,10 @@ import screens
 from rankwise.api.advising import Tried
 from rankwise.blocks import terminal
 from rankwise.errors import InputError, RankwiseError
+from rankwise.launch import probe
 from rankwise.launch.command import Command
 from rankwise.launch.launchers import Hydra, OpenMpi
-from rankwise.launch.mpi import Mpi, probe
+from rankwise.launch.mpi import Mpi
 from rankwise.trial import session
 from rankwise.trial.ignored import monitoring, why_ignored
 from rankwise.trial.session import Trial, Way
