@@ -181,11 +181,10 @@ def test_a_program_from_observe_to_try(rankwise: Run, tmp_path: Path, mpi: Mpi, 
     assert (
         advised["command"] == "rankwise tune app.comm --profile machine.json -o tuned/" and "bcast of 1 MiB" in advised["why"]
     )
-    # The links of the profile are slower than those it ran over: no gain may exceed what was observed.
-    if found["gain_s"] < found["time_s"]:
-        assert 0 < advised["gain_s"] <= found["gain_s"] * 1.01
-    else:
-        assert advised["gain_s"] is None
+    # The profile's links are slower than those it ran over: a gain of more than was observed, or within no factor, is none.
+    left_s, most_s = (max(found["time_s"] - found[end], 1e-3 * found["time_s"]) for end in ("gain_hi_s", "gain_lo_s"))
+    assert advised["gain_s"] is not None or most_s > 10 * left_s
+    assert advised["gain_s"] is None or 0 < advised["gain_s"] <= found["gain_s"] * 1.01
     # Both are run, on the hosts of the record; they were made for another library and more nodes.
     tried = rankwise("try", "here.comm", "--settings", "tuned", "--pairs", "2", "--json", *command)
     assert tried.code == 0
