@@ -19,7 +19,7 @@ from rankwise.records import key, record
 from rankwise.units import format_count, format_time
 
 _TO_SEND, _FOR_MESSAGE, _FOR_ALL = 1, 2, 3  # as in src/observe/store.h
-_ENDED = (2, 3)  # states: MPI_Finalize, MPI_Abort
+_FINALIZED, _ABORTED = 2, 3  # states
 _ANY, _OF_COMM = -1, -2
 
 
@@ -82,7 +82,8 @@ def left_waiting(folder: Path) -> list[str]:
     waiting = [one for one in ranks if one.state == "waits"]
     if not waiting:
         return []
-    hang = hang_of(ranks)
+    aborted = any(int(part.page["state"]) == _ABORTED for part in parts)  # that others wait for such a rank is no deadlock
+    hang = None if aborted else hang_of(ranks)
     if hang is None:
         whole = f"half a second before the end, {len(waiting)} of {format_count(len(ranks), 'rank')} waited in MPI"
     else:
@@ -119,7 +120,7 @@ def _rank_of(
 ) -> LiveRank:
     live = part.page["live"]
     nothing = LiveRank(part.rank, "runs", None, None, None, None, 0.0, (), False, "", "")
-    if int(part.page["state"]) in _ENDED:
+    if int(part.page["state"]) in (_FINALIZED, _ABORTED):
         return _with(nothing, state="ended")
     if not int(live["since"]):
         return nothing

@@ -38,12 +38,18 @@ static void one_is_gone(void) {
   if (rank != 0) MPI_Recv(big, 8, MPI_CHAR, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void one_aborts(void) {
+  if (rank == 0) sleep(2);
+  if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 4);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int count, char** words) {
   static const struct {
     const char* name;
     void (*hang)(void);
-  } modes[] = {{"receive", both_receive},  {"send", both_send},  {"wait", wait_all}, {"collectives", different_collectives},
-               {"computes", one_computes}, {"gone", one_is_gone}};
+  } modes[] = {{"receive", both_receive},  {"send", both_send},   {"wait", wait_all},    {"collectives", different_collectives},
+               {"computes", one_computes}, {"gone", one_is_gone}, {"aborts", one_aborts}};
   MPI_Init(&count, &words);
   alarm((unsigned)atoi(words[2]));
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -19,6 +19,7 @@ from rankwise.api.live import Live
 from rankwise.errors import InputError
 from rankwise.observe.live import LiveRank, hang_of
 from rankwise.observe.record import read_record
+from rankwise.observe.start import observe
 
 HANGS = Path(__file__).parent / "hangs.c"
 
@@ -111,3 +112,9 @@ def test_a_rank_that_computes_makes_no_deadlock(
     assert re.search(r"the end, 1 of 2 ranks waited in MPI; rank 1 for .* in MPI_Barrier, one_computes, hangs.c:\d+", said)
     ended = rankwise("observe", "show", "none.comm", "--live")
     assert ended.code == 2 and "no program runs whose record is none.comm" in ended.err
+
+
+def test_a_rank_that_waits_for_one_that_aborts_is_in_no_deadlock(build: Build, start: Start, tmp_path: Path) -> None:
+    _, record = observe([*start("pip", 2), str(build("pip", "hangs.c", "-g")), "aborts", "60"], tmp_path / "app.comm")
+    assert record is not None and not any("deadlock" in note for note in record.header["notes"])
+    assert any("1 of 2 ranks waited in MPI; rank 1 for" in note for note in record.header["notes"])
