@@ -29,7 +29,8 @@ def _told(link: Link) -> Iterator[str]:
         yield f"  {way} by {curve.model}, {_figure(curve.alpha_s, curve.alpha_ci_s)} {curve.alpha_method}"
         yield f"    beta {_figure(curve.beta_s_per_byte, curve.beta_ci_s_per_byte)}, {curve.samples} samples"
         for name, model in curve.models.items():
-            errors = ", ".join(f"{e:.4g}" for e in (model.relative_error, model.cross_validated_error) if e is not None)
+            known = (e for e in (model.relative_error, model.cross_validated_error) if e is not None)
+            errors = ", ".join(f"{e:.4g}" if e > 1e-12 else "0" for e in known)  # below, the processor's own rounding
             yield f"    {name}: {model.parameter_count} parameters, off {errors}; {model.method}"
             for key, parameter in model.parameters.items() if way == "send" else ():
                 yield f"      {key} {_figure(parameter.value, parameter.ci)}"
