@@ -13,13 +13,12 @@ from typing import Any
 from rankwise.errors import InputError
 from rankwise.observe.call_sites import merged_sites, named, numbered_site, site_text
 from rankwise.observe.header import parts_of
-from rankwise.observe.parts import Part, one_world, parts_of_nodes, ranges
+from rankwise.observe.parts import ABORTED, FINALIZED, Part, ranges, world_of
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_count, format_time
 
 _TO_SEND, _FOR_MESSAGE, _FOR_ALL = 1, 2, 3  # as in src/observe/store.h
-_FINALIZED, _ABORTED = 2, 3  # states
 _ANY, _OF_COMM = -1, -2
 
 
@@ -50,14 +49,9 @@ class Hang(JsonRecord):
 
 def live_ranks(path: Path) -> tuple[list[LiveRank], float]:
     """Return the ranks of the program whose record is going to be ``path``, and how long it has run. Raises InputError."""
-    if not (parts := _parts_in(parts_of(path))):
+    if not (parts := world_of(parts_of(path), [])):
         raise InputError(f"no program runs whose record is {path}: name the file that 'rankwise observe -o' was given")
     return _ranks(parts)
-
-
-def _parts_in(folder: Path) -> list[Part]:
-    notes = list[str]()
-    return one_world(parts_of_nodes(folder, notes), notes)
 
 
 def _ranks(parts: Sequence[Part]) -> tuple[list[LiveRank], float]:
@@ -74,15 +68,13 @@ def _ranks(parts: Sequence[Part]) -> tuple[list[LiveRank], float]:
     return [_with_missing(one, found) for one in found], ran_s
 
 
-def left_waiting(folder: Path) -> list[str]:
+def left_waiting(parts: Sequence[Part]) -> list[str]:
     """Return as a note where ranks waited in MPI that were ended in it: those of a deadlock, or all."""
-    if not (parts := _parts_in(folder)):
-        return []
     ranks, _ = _ranks(parts)
     waiting = [one for one in ranks if one.state == "waits"]
     if not waiting:
         return []
-    aborted = any(int(part.page["state"]) == _ABORTED for part in parts)  # that others wait for such a rank is no deadlock
+    aborted = any(int(part.page["state"]) == ABORTED for part in parts)  # that others wait for such a rank is no deadlock
     hang = None if aborted else hang_of(ranks)
     if hang is None:
         whole = f"half a second before the end, {len(waiting)} of {format_count(len(ranks), 'rank')} waited in MPI"
@@ -120,7 +112,7 @@ def _rank_of(
 ) -> LiveRank:
     live = part.page["live"]
     nothing = LiveRank(part.rank, "runs", None, None, None, None, 0.0, (), False, "", "")
-    if int(part.page["state"]) in (_FINALIZED, _ABORTED):
+    if int(part.page["state"]) in (FINALIZED, ABORTED):
         return _with(nothing, state="ended")
     if not int(live["since"]):
         return nothing

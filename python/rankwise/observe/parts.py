@@ -123,7 +123,7 @@ _NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9650176
 _COLLECTIVES_AT, _EDGES_AT, _EVENTS_AT = 16384, 65536, 1441792
 _SITES_AT, _MODULES_AT, _SHAPES_AT, _MAX_SHAPE_WORDS = 9306112, 9502720, 9519104, 16384
 _NOT_COMMUTATIVE, _IN_PLACE = 1, 2
-_RUNNING, _FINALIZED, _ABORTED = 1, 2, 3
+_RUNNING, FINALIZED, ABORTED = 1, 2, 3
 _LOST_EDGES, _LOST_EVENTS, _LOST_TABLES = 1, 2, 4
 _NO_COMM = 2**16 - 1
 _SET_NS = 50_000_000  # slewing (500 ppm) takes 100 s for as much
@@ -219,9 +219,17 @@ class Part:
 def merged(folder: Path, header: dict[str, Any]) -> Record | None:
     """Return what the ranks left in a folder, as a record with ``header`` and more; None where there is nothing."""
     notes: list[str] = []
-    parts = one_world(parts_of_nodes(folder, notes), notes)
-    if not parts:
-        return None
+    parts = world_of(folder, notes)
+    return record_of(parts, header, notes) if parts else None
+
+
+def world_of(folder: Path, notes: list[str]) -> list[Part]:
+    """Return what the ranks of a command's last world left in a folder, one part each; what is left out is noted."""
+    return one_world(parts_of_nodes(folder, notes), notes)
+
+
+def record_of(parts: Sequence[Part], header: dict[str, Any], notes: list[str]) -> Record:
+    """Return the record of a world's parts, with ``header`` and more; its notes are ``notes`` and what the parts lack."""
     ranks = int(parts[0].page["ranks"])
     hosts = list(dict.fromkeys(part.host for part in parts))
     clocks = {host: _clock([part for part in parts if part.host == host]) for host in hosts}
@@ -265,7 +273,7 @@ def merged(folder: Path, header: dict[str, Any]) -> Record | None:
             "threaded": any(
                 part.page["threads"] >= _THREAD_MULTIPLE[int(part.page["family"]) % len(FAMILIES)] for part in parts
             ),
-            "complete": len(parts) == ranks and all(part.page["state"] == _FINALIZED for part in parts),
+            "complete": len(parts) == ranks and all(part.page["state"] == FINALIZED for part in parts),
             "notes": notes,
             "calls": calls,
             "sampled_calls": [name for name, some in zip(calls, sampled, strict=True) if some],
@@ -412,7 +420,7 @@ def _tell_ends(parts: Sequence[Part], ranks: int, notes: list[str]) -> None:
                 "right, but what the program timed itself may be wrong"
             )
     tell(sorted(set(range(ranks)) - {part.rank for part in parts}), "left no record")
-    for state, words in ((_RUNNING, "ended without Finalize; counts up to the last call"), (_ABORTED, "called MPI_Abort")):
+    for state, words in ((_RUNNING, "ended without Finalize; counts up to the last call"), (ABORTED, "called MPI_Abort")):
         tell([part.rank for part in parts if part.page["state"] == state], words)
     tell(
         [part.rank for part in parts if part.page["lost"] & _LOST_EDGES],

@@ -156,13 +156,16 @@ def with_variables(command: Sequence[str]) -> list[str]:
 
 
 def _merged(folder: Path, header: dict[str, Any]) -> Record | None:
-    from rankwise.observe.parts import merged
+    from rankwise.observe.parts import record_of, world_of
 
-    record = merged(folder, header)
-    if record is not None and not record.header["complete"]:
+    notes: list[str] = []
+    if not (parts := world_of(folder, notes)):
+        return None
+    record = record_of(parts, header, notes)
+    if not record.header["complete"]:
         from rankwise.observe.live import left_waiting
 
-        record.header["notes"] += left_waiting(folder)
+        record.header["notes"] += left_waiting(parts)
     return record
 
 

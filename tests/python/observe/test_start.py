@@ -169,7 +169,7 @@ def test_what_a_run_that_was_killed_has_left_is_recovered(
     """As the out-of-memory killer ends 'rankwise observe': before it puts together what ranks left."""
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as killed:
-        killed.setattr("rankwise.observe.parts.merged", lambda *_: pytest.fail("killed"))
+        killed.setattr("rankwise.observe.parts.record_of", lambda *_: pytest.fail("killed"))
         killed.setattr("rankwise.observe.start.shutil.rmtree", lambda *_, **__: None)
         with pytest.raises(pytest.fail.Exception, match="killed"):
             observe([*start("pip", 4), str(build("pip", "known_answer.c")), "finalize", "0"], Path("app.comm"))
@@ -187,7 +187,7 @@ def test_the_next_run_keeps_what_a_run_that_was_killed_has_left(
 ) -> None:
     command = [*start("pip", 4), str(build("pip", "known_answer.c")), "finalize", "0"]
     with monkeypatch.context() as killed:
-        killed.setattr("rankwise.observe.parts.merged", lambda *_: pytest.fail("killed"))
+        killed.setattr("rankwise.observe.parts.record_of", lambda *_: pytest.fail("killed"))
         killed.setattr("rankwise.observe.start.shutil.rmtree", lambda *_, **__: None)
         with pytest.raises(pytest.fail.Exception, match="killed"):
             observe(command, tmp_path / "app.comm")
