@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -74,6 +75,13 @@ class Set(Record):
         return self.collective or self.protocol or ""
 
     @property
+    def why(self) -> str:
+        """What it takes by default and as it is set."""
+        then, now = format_time(self.time_s), format_time(self.new_time_s)
+        at = format_size(self.at_bytes)
+        return f"By default ({self.was}) a call of {at} on {format_count(self.ranks, 'rank')} takes {then}, with it {now}."
+
+    @property
     def sizes(self) -> str:
         if self.bytes == self.last_bytes:
             return format_size(self.bytes)
@@ -111,6 +119,7 @@ class Tuned(Result):
     notes: tuple[str, ...] = key("what weakens the figures, in words")
     profile: Profile | None = key(TRUST)
     folder: Path | None = None
+    command: str = "rankwise tune"
 
     @property
     def conclusion(self) -> str:
@@ -165,20 +174,20 @@ class Tuned(Result):
 
     def page(self) -> str:
         """Return the page: what gains most, what a call takes by default and tuned, what is set, and what is left."""
-        from rankwise.report.document import Change
-        from rankwise.report.tune_page import Words, render
+        from rankwise.report.document import Change, Words
+        from rankwise.report.tune_page import render
 
         changes = [
             Change(
-                f"{one.what} of {one.sizes}: {one.now}", f"Now {one.was}, on {one.ranks} ranks.", format_time(one.gain_s),
+                f"{one.what} of {one.sizes}: {one.now}", one.why, format_time(one.gain_s),
                 f"{format_time(one.gain_lo_s)} to {format_time(one.gain_hi_s)} a {self.per}, predicted",
             )
             for one in self._shown[:3]
         ]  # fmt: skip
         origin = " · ".join(word for word in (self.library, str(self.folder or "")) if word)
-        words = Words(self.headline, origin, self.notes, changes, self._next(), "rankwise tune --json")
+        words = Words(self.headline, (), origin, self._next(), self.notes, f"{self.command} --json")
         trust = None if self.profile is None else self.profile.trust
-        return render(words, trust, self._speedups(), Table(_COLUMNS, self._shown), Table(_OF_LEFT, self.unchanged))
+        return render(words, trust, changes, self._speedups(), Table(_COLUMNS, self._shown), Table(_OF_LEFT, self.unchanged))
 
 
 _COLUMNS: Sequence[Column[Set]] = (
@@ -209,7 +218,9 @@ def tune(observed: Path | None = None, asked: Tuning = Tuning()) -> Tuned:
     profile = open_profile(asked.profile)
     if (observed is None) == (asked.ranks is None):
         raise InputError("name what is to be tuned: a record of 'rankwise observe', or --ranks (with --ranks-per-node)")
-    return _of_machine(profile, asked) if observed is None else _of_program(observed, profile, asked)
+    found = _of_machine(profile, asked) if observed is None else _of_program(observed, profile, asked)
+    words = ["rankwise tune", *([] if observed is None else [shlex.quote(str(observed))]), asked.words()]
+    return replace(found, command=" ".join(word for word in words if word))
 
 
 def _of_machine(profile: Profile, asked: Tuning) -> Tuned:

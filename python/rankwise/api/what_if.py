@@ -128,7 +128,8 @@ class Projection(Result):
         """Return the page: sliders, the curve, the time line of the step."""
         from rankwise.engines.timelines import MOST_RANKS, predicted
         from rankwise.engines.what_if import slider_table
-        from rankwise.report.what_if_page import Words, render
+        from rankwise.report.document import Words
+        from rankwise.report.what_if_page import render
         from rankwise.workloads.observed import ObservedCase
 
         row, curve = self.rows[-1], self.plot().chart

@@ -108,7 +108,8 @@ class OtherRanks(Result):
 
     def page(self) -> str:
         """Return the page: the curve and its rows."""
-        from rankwise.report.what_if_page import Words, render
+        from rankwise.report.document import Words
+        from rankwise.report.what_if_page import render
 
         told = [words for _, words in self._why()]
         notes = [*self.assumptions, *self.best.notes, *(f"not answered: {words}" for words in self.refused)]

@@ -14,6 +14,7 @@ from rankwise.blocks import Picture, Table
 from rankwise.progress import tell
 from rankwise.records import Record, key, record
 from rankwise.report.chart import Chart, themed
+from rankwise.units import format_count
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -96,6 +97,25 @@ class Section:
     paragraphs: Sequence[str]
     parts: Sequence[Table[Any] | Picture | Markup] = ()
     fold: str | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a page says: the conclusion, why, of what it is, commands with their purpose, remarks, and itself as a command."""
+
+    headline: str
+    why: Sequence[str]
+    origin: str
+    next: Sequence[tuple[str, str]]
+    notes: Sequence[str]
+    command: str
+
+    def remarks(self, title: str) -> Section:
+        """Return the folded part that has the remarks."""
+        return Section("notes", title, [f"{note}." for note in self.notes], (), format_count(len(self.notes), "remark"))
+
+    def following(self) -> list[Next]:
+        return [Next(purpose, command) for command, purpose in self.next]
 
 
 @dataclass(frozen=True)

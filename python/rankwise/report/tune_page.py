@@ -9,7 +9,7 @@ from typing import Any
 from rankwise.blocks import Picture, Table
 from rankwise.machine.trust import Trust
 from rankwise.report.chart import MUTED, TIME, Chart, Spec, emphasised, field_of, log_axis, rows
-from rankwise.report.document import Change, Document, Next, Section
+from rankwise.report.document import Change, Document, Section, Words
 from rankwise.report.layers import by_name, kinds, layer, ranged
 from rankwise.report.words import quality_badge
 from rankwise.units import format_count, format_number, format_time
@@ -25,18 +25,6 @@ class Speedup:
     words: str
     time_s: float
     new_time_s: float
-
-
-@dataclass(frozen=True)
-class Words:
-    """What the page says: the conclusion, of what it is, remarks, what to change, commands with their purpose."""
-
-    headline: str
-    origin: str
-    notes: Sequence[str]
-    changes: Sequence[Change]
-    next: Sequence[tuple[str, str]]
-    command: str
 
 
 def speedup_picture(found: Sequence[Speedup]) -> Chart:
@@ -68,22 +56,28 @@ def speedup_picture(found: Sequence[Speedup]) -> Chart:
     return Chart("tuned", title, ". ".join(stops), [panel], stops)
 
 
-def render(words: Words, trust: Trust | None, found: Sequence[Speedup], settings: Table[Any], left: Table[Any]) -> str:
-    """Return the page; ``settings``: all that is set, ``left``: what is left as it is, and why; ``trust``: of the profile."""
+def render(
+    words: Words,
+    trust: Trust | None,
+    changes: Sequence[Change],
+    found: Sequence[Speedup],
+    settings: Table[Any],
+    left: Table[Any],
+) -> str:
+    """Return the page; ``changes``: what gains most, ``settings``: all that is set, ``left``: what is left as it is, and why;
+    ``trust``: of the profile."""
     sections = []
     if found:
         more = f"The {MOST_DRAWN} that gain most." if len(found) > MOST_DRAWN else ""
         sections.append(Section("times", "What a call takes", [], [Picture("tuned", more, lambda: speedup_picture(found))]))
         sections.append(Section("settings", "What is set", [], [settings]))
     sections.append(
-        Section("left", "What is left as it is", [], [left], format_count(len(left.items), "call")) if left.items
+        Section("left", "What is left as it is", [], [left], format_count(len(left.items), "row")) if left.items
         else Section("left", "What is left as it is", ["Nothing."])
     )  # fmt: skip
     if words.notes:
-        notes = [f"{note}." for note in words.notes]
-        sections.append(Section("notes", "What weakens the figures", notes, (), format_count(len(notes), "remark")))
+        sections.append(words.remarks("Remarks"))
     return Document(
-        "rankwise tune", words.origin, words.headline, (), sections, badges=[quality_badge(trust)], changes=words.changes,
-        change_title="What gains most" if words.changes else "",
-        next=[Next(purpose, command) for command, purpose in words.next], record=words.command,
+        "rankwise tune", words.origin, words.headline, words.why, sections, badges=[quality_badge(trust)], changes=changes,
+        change_title="What gains most" if changes else "", next=words.following(), record=words.command,
     ).html()  # fmt: skip

@@ -11,10 +11,10 @@ from rankwise.blocks import Picture, Table
 from rankwise.engines.what_if import SliderTable, WhatIfRow
 from rankwise.observe.timeline import Timeline
 from rankwise.report.chart import TIME, Chart, Spec, cursor, field_of, log_axis, looked_up, nearest, rows
-from rankwise.report.document import Document, Figure, Markup, Next, Section, environment
+from rankwise.report.document import Document, Figure, Markup, Section, Words, environment
 from rankwise.report.layers import Curves
 from rankwise.report.program import path_words, timeline_picture, timeline_title
-from rankwise.units import format_count, format_time
+from rankwise.units import format_time
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,6 @@ class Point:
     time_s: float
     low_s: float
     high_s: float
-
-
-@dataclass(frozen=True)
-class Words:
-    """What the page says: the conclusion, why, the record with the machine, the next commands and remarks."""
-
-    headline: str
-    why: Sequence[str]
-    origin: str
-    next: Sequence[tuple[str, str]]
-    notes: Sequence[str]
-    command: str
 
 
 def curve_picture(points: Sequence[Point], axis: str, title: str) -> Chart:
@@ -81,12 +69,11 @@ def render(
         sections.append(
             Section("time-line", title, [path_words(line)], [Picture("step-line", "", lambda: timeline_picture(line, title))])
         )
-    sections.append(Section("notes", "What is assumed", [f"{note}." for note in words.notes], (),
-        format_count(len(words.notes), "remark")))  # fmt: skip
+    sections.append(words.remarks("What is assumed"))
     scripts = [environment().get_template("sliders.js").render()] if sliders is not None else []
     return Document(
         "rankwise project observed", words.origin, words.headline, words.why, sections, figures=_figures(asked),
-        next=[Next(purpose, command) for command, purpose in words.next], record=words.command, scripts=scripts,
+        next=words.following(), record=words.command, scripts=scripts,
     ).html()  # fmt: skip
 
 
