@@ -32,8 +32,9 @@ _BEGUN_UNIX_S = time.time()
 for _collective in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE"):
     os.environ.setdefault(f"MPIR_CVAR_{_collective}_POSIX_INTRA_ALGORITHM", "mpir")
 
-# OpenBLAS's sums differ by processor, in the last digits of each figure: those of one that all x86-64 with AVX2 have.
+# Sums of OpenBLAS and numpy differ by processor, in the last digits of each figure: those of all x86-64 with AVX2.
 os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
+os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", "X86_V4 AVX512_ICL AVX512_SPR")
 
 os.environ.setdefault("RANKWISE_PROGRESS_S", "0")  # what a loaded machine takes long for is said to nobody here
 

@@ -375,7 +375,9 @@ def write(section: Section) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    os.environ |= {"OPENBLAS_CORETYPE": "Haswell", "OMP_NUM_THREADS": "1"}  # as for all tests (conftest.py)
+    # As for all tests (conftest.py).
+    os.environ |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR"}
+    os.environ |= {"OMP_NUM_THREADS": "1"}
     verb, *names = arguments
     asked = [section for section in sections() if (section.name in names if names else not section.needs)]
     if verb == "write":
