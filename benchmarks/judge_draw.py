@@ -61,11 +61,11 @@ def links(name: str) -> tuple[Lines, Lines, float | None]:
     return [(size, alpha_s / 4, beta / 3) for size, alpha_s, beta in outside], outside, 2.5
 
 
-def machine_of(name: str, nodes_a_leaf: int = 0, links_up: int = 0) -> _core.Machine:
+def machine_of(name: str, nodes_a_leaf: int = 0, links_up: int = 0, rendezvous: Lines = RENDEZVOUS) -> _core.Machine:
     """Return a machine; with leaf switches of so many nodes and so many links up, each as fast as a card, where given."""
     inside, outside, lanes = links(name)
     known = {
-        "same-socket": {"send": inside, "rendezvous": RENDEZVOUS}, "other-node": {"send": outside, "rendezvous": RENDEZVOUS},
+        "same-socket": {"send": inside, "rendezvous": rendezvous}, "other-node": {"send": outside, "rendezvous": rendezvous},
     }  # fmt: skip
     lane = _core.Machine(known).lane("other-node")
     shared = {} if lanes is None else {"card": {"bytes_per_s": lanes * lane}}

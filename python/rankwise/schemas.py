@@ -35,6 +35,7 @@ from rankwise.api import (
 )  # fmt: skip
 from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
 from rankwise.errors import InputError
+from rankwise.machine.collective_costs import CollectiveCosts
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.profile import Packing
 from rankwise.papers import PAPERS, paper_named
@@ -131,6 +132,7 @@ PRINTED: dict[str, Any] = {
     "map-observed": placing.Mapped,
     "measure": profiles.Machine,
     "measure-all-pairs": streams.StreamTimes,
+    "measure-collectives": CollectiveCosts,
     "measure-fft3d": FftRates,
     "measure-pack": Packing,
     "observe-compare": comparing_records.ComparedRuns,

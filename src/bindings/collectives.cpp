@@ -81,7 +81,8 @@ void bind_collectives(nb::module_& m) {
       .def(
           "judged",
           [](const CollectiveSpec& self, const rankwise::Placement& at) {
-            rankwise::Walk walk(rankwise::SendMode::isend, collective_schedules(on(self, at), true));
+            rankwise::Walk walk(rankwise::SendMode::isend, collective_schedules(on(self, at), true),
+                                rankwise::Walk::Of::collective);
             return Judged{std::move(walk).at(at)};
           },
           nb::arg("placement"),

@@ -345,7 +345,8 @@ void bind_cost(nb::module_& m) {
            "rank, "
            "peer, tag, sends, blocking, bytes, and when it was posted and done (s); of each step rank, first message, "
            "messages, term (0 a "
-           "message on its own, 1 further ones in flight with it, 2 what others send over its way, 3 the processor), and when it "
+           "message on its own, 1 further ones in flight with it, 2 what others send over its way, 3 the processor), and when "
+           "it "
            "begins and ends (s).")
       .def_prop_ro(
           "message_blocks", [](const Judged& self) { return self.walk.message_blocks(); },
@@ -372,7 +373,8 @@ void bind_cost(nb::module_& m) {
          bool observed) {
         const rankwise::PhasedMessages messages{span_of(phase), span_of(from), span_of(to), span_of(bytes)};
         rankwise::Walk walk(rankwise::parse_send_mode(mode),
-                            rankwise::phased_schedules(placement.ranks(), messages, span_of(compute_s)), observed);
+                            rankwise::phased_schedules(placement.ranks(), messages, span_of(compute_s)),
+                            observed ? rankwise::Walk::Of::program : rankwise::Walk::Of::exchange);
         return Judged{std::move(walk).at(placement)};
       },
       nb::arg("phase"), nb::arg("from_rank"), nb::arg("to_rank"), nb::arg("bytes"), nb::arg("compute_s"), nb::arg("placement"),

@@ -129,6 +129,11 @@ struct Machine {
   // Of so many fresh bytes on one processor, along with messages whose steps were timed; not given: nothing.
   std::optional<TimeCurve> copy = {};
   std::optional<TimeCurve> add = {};
+  // Of collectives: adding so many bytes of a vector to another; and how much later a rank takes a message up where ranks share
+  // processors, as more than `processors` of them on a node do. Not given: no time.
+  std::optional<TimeCurve> combine = {};
+  double handover_s = 0.0;
+  Index processors = 0;
 
   // The class whose figures stand for a class: itself, or inside a node the next one that is known, farther ones first.
   // Nothing: none does.

@@ -22,14 +22,16 @@ class Prices {
     double gap_s = 0.0;
     double overhead_s = 0.0;
     double acknowledgement_s = 0.0;
-    double hold_s = 0.0;  // of its send
+    double hold_s = 0.0;   // of its send
+    double queue_s = 0.0;  // how long it keeps the next message of its rank from leaving, or from coming in
     Index bytes = 0;
     bool eager = false;                // a plain send is known not to wait for its receiver
     const StepCosts* steps = nullptr;  // null: not timed
   };
 
-  Prices(const std::vector<Index>& sizes, Index block_bytes, const Machine& machine, SendMode mode)
-      : sizes_(sizes), block_bytes_(block_bytes), machine_(machine), mode_(mode) {
+  // handover_s: how much later a message is taken up than on a processor of one's own.
+  Prices(const std::vector<Index>& sizes, Index block_bytes, const Machine& machine, SendMode mode, double handover_s = 0.0)
+      : sizes_(sizes), block_bytes_(block_bytes), machine_(machine), mode_(mode), handover_s_(handover_s) {
     for (std::vector<Price>& prices : prices_) prices.resize(sizes.size());
   }
 
@@ -39,6 +41,18 @@ class Prices {
       return curve && blocks > 0 ? (*curve)(blocks * block_bytes_) : 0.0;
     };
     return of(machine_.copy, copied) + of(machine_.add, added);
+  }
+
+  // Whether a message that was asked for is known not to wait for its receiver.
+  [[nodiscard]] bool any_eager() const {
+    return std::any_of(prices_.begin(), prices_.end(), [](const std::vector<Price>& of_link) {
+      return std::any_of(of_link.begin(), of_link.end(), [](const Price& price) { return price.eager; });
+    });
+  }
+
+  // The time of adding so many blocks of a vector to another's.
+  [[nodiscard]] double combine_s(Index blocks) const {
+    return machine_.combine && blocks > 0 ? (*machine_.combine)(blocks * block_bytes_) : 0.0;
   }
 
   // of_representatives: the passage is one of the representatives, which have no numbers of their own.
@@ -61,13 +75,14 @@ class Prices {
     const Index bytes = sizes_[passage.size] * block_bytes_;
     price = {static_cast<std::size_t>(link) * sizes_.size() + passage.size,
              true,
-             cost.send(bytes),
-             cost.ssend(bytes),
-             cost.exchange(bytes),
+             cost.send(bytes) + handover_s_,
+             cost.ssend(bytes) + handover_s_,
+             cost.exchange(bytes) + handover_s_,
              cost.gap(bytes),
              cost.overhead(),
              cost.acknowledgement_s.value_or(0.0),
              cost.send.hold_s(bytes),
+             std::max(cost.gap(bytes), machine_.hold_s(first_shared(link), link, bytes)),
              bytes,
              cost.rendezvous_from_bytes && bytes < *cost.rendezvous_from_bytes,
              nullptr};
@@ -75,10 +90,16 @@ class Prices {
     if (steps) price.steps = &*steps;
   }
 
+  // What all messages of a rank over a class of link pass first.
+  [[nodiscard]] static std::size_t first_shared(LinkClass link) {
+    return static_cast<std::size_t>(link == LinkClass::other_node ? Shared::card_out : Shared::memory);
+  }
+
   const std::vector<Index>& sizes_;
   Index block_bytes_;
   const Machine& machine_;
   SendMode mode_;
+  double handover_s_;
   std::array<std::vector<Price>, link_class_count> prices_;
 };
 

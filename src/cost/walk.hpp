@@ -95,8 +95,11 @@ class Walk {
   // Throws std::invalid_argument when no schedule can be made, it cannot finish, or there are more than 200 million
   // slots.
   explicit Walk(const ExchangeSpec& spec);
-  // One set of schedules; observed: the phases of a step that a program was seen to take.
-  Walk(SendMode mode, std::vector<RankSchedule> schedules, bool observed = false);
+  // Whose schedules they are. Ranks of an exchange come together to each step; in collectives and programs a rank goes on when
+  // its messages that wait for no receiver have left.
+  enum class Of : std::uint8_t { exchange, collective, program };
+  // One set of schedules; of a program: the phases of a step that it was seen to take.
+  Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of = Of::exchange);
   // The import and, where there is one, the way back, of representatives that know what they share.
   Walk(SendMode mode, std::vector<LinkedSchedules> parts);
   Walk(Walk&&) = default;  // not copied: the traces point into the schedules
@@ -118,7 +121,8 @@ class Walk {
   [[nodiscard]] SendMode mode() const { return mode_; }
   // The most steps of any part.
   [[nodiscard]] std::size_t steps() const;
-  [[nodiscard]] const Discrepancy& discrepancy() const;
+  // goes_on: whether some of its messages wait for no receiver, where that makes a difference.
+  [[nodiscard]] const Discrepancy& discrepancy(bool goes_on = false) const;
 
  private:
   // What the time of an operation depends on, found once, next to its passage.
@@ -163,11 +167,12 @@ class Walk {
   void describe_work(const Step& step, bool first, Part& part) const;
   [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const;
+  [[nodiscard]] double low_if_unknown_s(Index block_bytes, const Placement* placement, const Machine& machine) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 
   SendMode mode_;
-  bool observed_ = false;
+  Of of_ = Of::exchange;
   std::vector<Part> parts_;
   std::optional<Placement> placement_;  // of at()
   std::vector<Index> sizes_;            // the numbers of blocks that messages have

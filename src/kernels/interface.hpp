@@ -107,6 +107,8 @@ void run_all_pairs(Arguments& arguments);
 void run_alltoall(Arguments& arguments);
 void run_transpose(Arguments& arguments);
 void run_collective(Arguments& arguments);
+void run_combine(Arguments& arguments);
+void run_token(Arguments& arguments);
 void run_loggp(Arguments& arguments);
 void run_exchange(Arguments& arguments);
 void run_paired(Arguments& arguments);

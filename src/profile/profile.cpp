@@ -300,6 +300,14 @@ Machine read_machine(const std::string& profile, const ProfileUse& use) {
     if (const Json* copy = work->find("copy")) machine.copy = timed_curve(*copy);
     if (const Json* add = work->find("add")) machine.add = timed_curve(*add);
   }
+  if (const Json* collectives = root.find("collectives")) {
+    machine.combine = timed_curve(collectives->at("combine"));
+    if (const Json* handover = collectives->find("handover_s")) {
+      machine.handover_s = handover->number();
+      machine.processors = size_of(collectives->at("processors"));
+      if (machine.handover_s < 0) wrong(*handover, "handover_s is negative");
+    }
+  }
   machine.check();
   return machine;
 }

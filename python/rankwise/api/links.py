@@ -8,6 +8,8 @@ from typing import Any
 
 from rankwise.api.results import sentence
 from rankwise.blocks import YES, Block, Column, Listing, Sentence, Table
+from rankwise.collectives.selection import BY_RANK
+from rankwise.machine.collective_costs import CollectiveCosts, NodeTime
 from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
 from rankwise.machine.link import LOOK_UPS, Curve, LinkModel, Parameter, Segment
 from rankwise.machine.profile import VARIANTS, Link, LinkFigures, Packing, Profile, figures_of
@@ -280,6 +282,37 @@ def packing_table(packing: Packing) -> Table[int]:
 
     columns = [Column(f"rows of {rows} B", rate(rows)) for rows in packing.curves]
     return Table([Column("message", format_size), *columns], [size for size, _ in next(iter(packing.curves.values()))])
+
+
+def collective_blocks(costs: CollectiveCosts, profile: Profile) -> Iterator[Block]:
+    """Yield what collectives take besides messages: those of most ranks within a node, by the bytes that a rank has."""
+    size, time_s = costs.combine[-1]
+    limits = {name: link.parameters.get("send_returns_up_to_bytes") for name, link in profile.links.items()}
+    eager = ", ".join(f"{name} {_parameter('_bytes', limit)}" for name, limit in limits.items() if limit is not None)
+    most = max((row.ranks for row in costs.in_node), default=0)
+    rows: dict[str, dict[int, NodeTime]] = {}
+    for row in costs.in_node:
+        if row.ranks == most and row.collective != "barrier":
+            in_all = row.size_bytes * (most if row.collective in BY_RANK else 1)
+            rows.setdefault(row.collective, {})[in_all] = row
+    sizes = sorted({size for of in rows.values() for size in of})
+
+    def cell(size: int) -> Callable[[str], str]:
+        return lambda kind: "" if size not in rows[kind] else format_time(rows[kind][size].time_s)
+
+    yield Sentence(f"Reductions add {format_bandwidth(size / time_s)}, at {format_size(size)}.")
+    if eager:
+        yield Sentence(f"MPI_Send does not wait for its receiver up to: {eager}.")
+    yield Sentence(
+        f"Where two ranks share a processor, each takes a message up {format_time(costs.handover_s)} later "
+        f"({costs.processors} processors a node)."
+    )
+    barrier_s = [row.time_s for row in costs.in_node if (row.ranks, row.collective) == (most, "barrier")]
+    if barrier_s:
+        yield Sentence(f"MPI_Barrier of {most} ranks on a node: {format_time(barrier_s[0])}.")
+    yield Table(
+        [Column(f"{most} ranks on a node", str), *(Column(format_size(size), cell(size)) for size in sizes)], list(rows)
+    )
 
 
 def _parameter(name: str, parameter: Parameter) -> str:

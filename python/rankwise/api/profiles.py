@@ -11,6 +11,7 @@ from rankwise.api.questions import LinkClass, Statistic, writable
 from rankwise.api.results import Plot, Result, sentence
 from rankwise.blocks import NO, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError
+from rankwise.machine.collective_costs import CollectiveCosts
 from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.profile import LINK_CLASSES, Packing, Profile, figures_of, open_profile
 from rankwise.machine.record import tcp_words
@@ -30,8 +31,9 @@ CAMPAIGNS = {
     "all-pairs": "Streams between all pairs of nodes, for doctor --nodes: 300 s",
     "fft3d": "Rates of local FFTs and of memory, for predict fft3d: 1 min",
     "pack": "Packing and unpacking of halos, for predict halo: 1 s",
+    "collectives": "Reductions, eager limits, collectives in a node: 1 min",
 }
-SECONDS = {"all-pairs": 300, "fft3d": 1}  # the time limit where it is not 15 s
+SECONDS = {"all-pairs": 300, "fft3d": 1, "collectives": 60}  # the time limit where it is not 15 s
 _OF_MESSAGES = ("latency", "pingpong", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp")
 
 
@@ -40,10 +42,22 @@ class Campaign(Options):
     """What to measure, for how long, and where the profile goes."""
 
     what: Literal[
-        "pingpong", "latency", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp", "all-pairs", "fft3d", "pack"
+        "pingpong",
+        "latency",
+        "bandwidth",
+        "pairs",
+        "one-to-all",
+        "alltoall",
+        "loggp",
+        "all-pairs",
+        "fft3d",
+        "pack",
+        "collectives",
     ] = option("pingpong", f"{', '.join(CAMPAIGNS)}; or pingpong, which is latency.", "[WHAT]")
     output: Path = option(Path("machine.json"), "Profile to write; samples go next to it.", "--output", "-o", check=writable)
-    resume: bool = option(False, "Go on with an interrupted measurement.", "--resume", verbs=(*_OF_MESSAGES, "all-pairs"))
+    resume: bool = option(
+        False, "Go on with an interrupted measurement.", "--resume", verbs=(*_OF_MESSAGES, "all-pairs", "collectives")
+    )
     sizes: str | None = option(
         None, "Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB; all-pairs: 8,1MB.", verbs=(*_OF_MESSAGES, "all-pairs")
     )
@@ -75,13 +89,16 @@ class Campaign(Options):
     hosts: str | None = option(
         None,
         "Nodes, to measure between them too: node1,node2 or n[01-04]. Default: those of the Slurm allocation.",
-        verbs=(*_OF_MESSAGES, "all-pairs"),
+        verbs=(*_OF_MESSAGES, "all-pairs", "collectives"),
     )
     links: str | None = option(
         None, "Link classes to measure, as in same-socket,other-node. Default: all there are.", verbs=_OF_MESSAGES
     )
     n: str | None = option(None, "Points an axis of the cubes. Default: 40,80,160,288.", "--n", verbs=("fft3d",))
-    ranks: str | None = option(None, "Numbers of ranks. Default: 1 and the cores.", "--ranks", verbs=("fft3d",))
+    ranks: str | None = option(
+        None, "Numbers of ranks. Default: 1 and the cores; collectives: 2, 4, ... and the cores.", "--ranks",
+        verbs=("fft3d", "collectives"),
+    )  # fmt: skip
 
 
 @record
@@ -112,7 +129,7 @@ class Machine(Result):
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
         """Yield what the profile knows; with ``models`` alpha and beta of each mode, too."""
-        from rankwise.api.links import link_blocks, links_table, model_blocks, rate_blocks
+        from rankwise.api.links import collective_blocks, link_blocks, links_table, model_blocks, rate_blocks
 
         profile = self.profile
         yield Sentence(self.conclusion)
@@ -124,6 +141,7 @@ class Machine(Result):
         yield from model_blocks(profile) if models else ()
         yield from link_blocks(profile)
         yield from () if profile.fft3d is None else rate_blocks(profile.fft3d)
+        yield from () if profile.collectives is None else collective_blocks(profile.collectives, profile)
         yield from labelled("warning", profile.warnings)
         once = ["day-to-day variation is unknown: one measurement so far"] if profile.is_single else []
         yield from labelled("note", (*map(str, self.quality.further()), *once, *profile.notes()))
@@ -160,18 +178,22 @@ class Machine(Result):
 
 @record
 class Added(Result):
-    """What was measured apart from messages and put into a profile: rates of FFTs, or what packing takes."""
+    """What was measured apart from messages and put into a profile: rates of FFTs, what packing takes, or collectives."""
 
-    # FftRates or Packing.
+    # FftRates, Packing or CollectiveCosts.
     found: Any = key(
-        "what was measured", inline=True, shape="rankwise.machine.fft_rates.FftRates | rankwise.machine.profile.Packing"
-    )
+        "what was measured", inline=True,
+        shape="rankwise.machine.fft_rates.FftRates | rankwise.machine.profile.Packing | "
+        "rankwise.machine.collective_costs.CollectiveCosts",
+    )  # fmt: skip
     machine: Machine
 
     def records(self) -> list[dict[str, Any]]:
         record = self.to_dict()
         if "rates" in record:
             return [{"ranks": of["ranks"], **point} for of in record["rates"] for point in of["points"]]
+        if "in_node" in record:
+            return list(record["in_node"])
         return [
             {"row_bytes": int(row), "size_bytes": size, "time_s": time_s}
             for row, curve in record.items()
@@ -179,10 +201,14 @@ class Added(Result):
         ]
 
     def blocks(self) -> Iterator[Block]:
-        from rankwise.api.links import packing_table, rate_blocks
+        from rankwise.api.links import collective_blocks, packing_table, rate_blocks
 
         if isinstance(self.found, Packing):
             yield packing_table(self.found)
+            return
+        if isinstance(self.found, CollectiveCosts):
+            yield from collective_blocks(self.found, self.machine.profile)
+            yield Next([(f"rankwise predict collective allreduce --profile {self.machine.path}", "")])
             return
         yield from rate_blocks(self.found)
         yield Next([(f"rankwise predict fft3d --profile {self.machine.path}", "")])
@@ -200,7 +226,7 @@ class Measured(Machine):
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
         from rankwise.api.links import link_blocks, links_table
-        from rankwise.measure.session import samples_path_of
+        from rankwise.measure.samples import samples_path_of
 
         if self.is_too_poor:
             yield Sentence(sentence(f"Not usable: the times in {self.path} are too uncertain to predict from"), mark=NO)
@@ -280,8 +306,8 @@ def import_tables(asked: Tables) -> Imported:
 
 
 def measure(asked: Campaign | None = None) -> Result:
-    """Measure this machine, and the link between nodes, and write its profile: a Machine; of fft3d, pack and all-pairs what was
-    found.
+    """Measure this machine, and the link between nodes, and write its profile: a Machine; of fft3d, pack, collectives and
+    all-pairs what was found.
 
     Raises RankwiseError and its kinds.
     """
@@ -300,10 +326,17 @@ def measure(asked: Campaign | None = None) -> Result:
         from rankwise.measure.additions import measure_packing
 
         return Added(measure_packing(asked.output), load(asked.output))
+    if asked.what == "collectives":
+        from rankwise.measure.collective_costs import measure_collectives
+
+        counts = parse_ints(asked.ranks, "--ranks") if asked.ranks else []
+        hosts = parse_hosts(asked.hosts) if asked.hosts else ()
+        return Added(measure_collectives(asked.output, hosts, counts, seconds, asked.resume), load(asked.output))
     if asked.n is not None or asked.ranks is not None:
         raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
     from rankwise.measure.campaign import Plan, default_sizes
-    from rankwise.measure.session import measure_machine, samples_path_of
+    from rankwise.measure.samples import samples_path_of
+    from rankwise.measure.session import measure_machine
 
     if asked.what == "all-pairs":
         from rankwise.api.streams import Streams, measured

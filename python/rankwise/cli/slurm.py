@@ -185,7 +185,7 @@ def _work(words: list[str]) -> Work:
         raise InputError(f"the job's command is wrong: {words_of_usage(error, words)}") from None
     samples = None
     if words[0] == "measure":
-        from rankwise.measure.session import samples_path_of
+        from rankwise.measure.samples import samples_path_of
 
         samples = str(samples_path_of(Path(parameters["output"])))
     return Work(tuple(words), samples)

@@ -158,7 +158,8 @@ class Model:
         yield from (LACKING[kind] for kind in self.assumed(placement))
         cores = self.profile.machine.get("cores")
         if isinstance(cores, int) and placement.most_on_a_node > cores:
-            yield f"{placement.most_on_a_node} ranks on {cores} cores a node: predicted as if each had a core"
+            later = "" if self.profile.collectives is None else "; in collectives each message is taken up later, as measured"
+            yield f"{placement.most_on_a_node} ranks on {cores} cores a node: predicted as if each had a core{later}"
         if self._loaded:
             pairs = ", ".join(str(link.loaded.pairs) for link in self.links.values() if link.loaded is not None)
             yield f"under background traffic of {pairs} pairs: all modes are slowed down as send was"

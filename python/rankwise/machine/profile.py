@@ -5,8 +5,8 @@ share, shared.py), and ``links``, which
 maps a link class (same-core, shared-cache, same-socket, other-socket, other-node) to the curve of a plain send. Other ways of
 sending stand next to it under ``variants``: ``ssend`` (synchronous ping-pong), ``exchange`` (both directions at once,
 one message each) and ``exchange-gap`` (each further message in flight with it). ``fft3d`` stands there when
-``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` after ``rankwise measure pack``. Schema 1 had
-of what is shared the NIC's rate only, with a link.
+``rankwise measure fft3d`` has been run (fft_rates.py), ``packing`` and ``collectives`` after ``rankwise measure``
+``pack`` and ``collectives``. Schema 1 had of what is shared the NIC's rate only, with a link.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankwise.errors import InputError
 from rankwise.files import kind_of, read_json, write_json
+from rankwise.machine.collective_costs import CollectiveCosts
 from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.link import Curve, Parameter, Point
 from rankwise.machine.shared import Resource, Shared
@@ -43,7 +44,7 @@ LACKING = {  # what predictions assume where a resource is not known
     "card": "not measured: the NIC of a node (assumed as fast as one of its messages)",
     "memory": "not measured: the memory bandwidth of a node (assumed unlimited)",
 }
-_CHECKSUMS, _PARTS = "checksums", ("shared", "fft3d", "work", "packing")
+_CHECKSUMS, _PARTS = "checksums", ("shared", "fft3d", "work", "packing", "collectives")
 _FIX = "write a new one with 'rankwise measure' or 'rankwise profile import'"
 
 
@@ -267,6 +268,7 @@ class Profile(Record):
     work: Mapping[str, Any] = key("copies and additions of fresh blocks", factory=dict, omit=True)
     trust: Trust = key("quality of the measurement", default=Trust(), after="warnings", read=Trust.from_dict)
     packing: Packing | None = key("what packing a message takes, by the bytes of a row", default=None, omit=True)
+    collectives: CollectiveCosts | None = key("what collectives take besides messages", default=None, omit=True)
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -297,7 +299,11 @@ class Profile(Record):
 
     def lost_in(self, other: Profile) -> list[str]:
         """Return what this profile has and another one lacks: links, ways of sending, parameters, models and rates."""
-        lost = [what for what in ("fft3d", "packing") if getattr(self, what) is not None and getattr(other, what) is None]
+        lost = [
+            what
+            for what in ("fft3d", "packing", "collectives")
+            if getattr(self, what) is not None and getattr(other, what) is None
+        ]
         lost += [f"shared {kind}" for kind, _ in self.shared.resources() if getattr(other.shared, kind, None) is None]
         for name, link in self.links.items():
             if (there := other.links.get(name)) is None:

@@ -42,6 +42,7 @@ def added(present: Profile, new: Profile, what: str) -> Profile:
         warnings=warnings,
         fft3d=new.fft3d or present.fft3d,
         packing=new.packing or present.packing,
+        collectives=new.collectives or present.collectives,
         shared=_shared(present.shared, new.shared),
         trust=base.trust.with_additions((present if takes_new else new).trust),
         source={**base.source, **_campaigns(present, new)},

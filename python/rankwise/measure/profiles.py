@@ -11,6 +11,7 @@ from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
 from rankwise.machine.trust import worst
 from rankwise.measure.additions import added
+from rankwise.measure.collective_costs import last_of, with_costs
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.samples import Campaign, read_campaigns, require_one_machine
 from rankwise.measure.trust import judge
@@ -27,10 +28,13 @@ def profile_of_samples(path: Path, statistic: str = "median", model: str = "auto
     """
 
     def read(trace: Trace) -> Profile:
-        campaigns = [campaign for campaign in read_campaigns(path, trace) if "plan" in campaign.head]
+        every = read_campaigns(path, trace)
+        campaigns = [campaign for campaign in every if "plan" in campaign.head]
         if not campaigns:
             raise InputError(f"{path} holds no measurement: measure without --resume first")
-        return _of_campaigns(campaigns, path, statistic, model, method)
+        profile = _of_campaigns(campaigns, path, statistic, model, method)
+        costs = last_of([campaign for campaign in every if campaign.complete])
+        return profile if costs is None else with_costs(profile, costs)
 
     return read_through(read, f"samples {path}", "measure again, or remove the measurement's lines")
 

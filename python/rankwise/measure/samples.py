@@ -31,6 +31,11 @@ _CLOCK_SLEWS_S = 0.5  # less than this is no jump
 STOP_KEYS = ("launches", "span_s", "precision", "stopped_by", "imprecise_cells", "visits_left_out")
 
 
+def samples_path_of(profile: Path) -> Path:
+    """Return where the raw samples of a profile lie: machine.samples.jsonl next to machine.json."""
+    return profile.with_name(profile.stem + ".samples.jsonl")
+
+
 class SamplesFile:
     """A samples file that is open for appending; use as a context manager."""
 

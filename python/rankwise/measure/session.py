@@ -21,7 +21,7 @@ from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
 from rankwise.measure.profiles import history_of
-from rankwise.measure.samples import Campaign, read_campaigns
+from rankwise.measure.samples import Campaign, read_campaigns, samples_path_of
 from rankwise.measure.saturation import uncarried
 from rankwise.measure.trust import judge
 from rankwise.measure.workloads import WHAT
@@ -31,11 +31,6 @@ from rankwise.units import format_size
 
 MOST_BACKGROUND_PAIRS = 64
 _INTERRUPTED = "interrupted:"
-
-
-def samples_path_of(profile: Path) -> Path:
-    """Return where the raw samples of a profile lie: machine.samples.jsonl next to machine.json."""
-    return profile.with_name(profile.stem + ".samples.jsonl")
 
 
 def _check(plan: Plan) -> None:

@@ -16,7 +16,7 @@ from rankwise.collectives.selection import Call, known_libraries, libraries_of, 
 from rankwise.errors import InputError, unreadable
 from rankwise.files import plain
 from rankwise.records import computed, key, record
-from rankwise.units import format_size, format_time, parse_ints, parse_sizes
+from rankwise.units import format_count, format_size, format_time, parse_ints, parse_sizes
 from rankwise.workloads.base import (
     Case,
     Figures,
@@ -32,6 +32,7 @@ from rankwise.workloads.base import (
     require_known,
     require_ranks,
 )
+from rankwise.workloads.collective_in_node import NOTE, measured_in_nodes
 from rankwise.workloads.collective_schedule import Schedule, candidates_of
 from rankwise.workloads.exchange import DEFAULT_RANKS
 from rankwise.workloads.observed import ReplayedCase
@@ -94,10 +95,31 @@ class CollectiveCase(Case):
 
     def predict(self, model: Pricer) -> Row:
         row = self.priced(model, self.program(), 1, self.others)
+        row = self._in_nodes(model, replace(row, notes=(*row.notes, *self._unknown(model))))
         if self.measured_s is None:
             return row
         measured = {"measured_s": self.measured_s, "error": row.time_s / self.measured_s - 1}
         return replace(row, figures={**row.figures, **measured})
+
+    def _unknown(self, model: Pricer) -> tuple[str, ...]:
+        limits = ("send_returns_up_to_bytes", "rendezvous_from_bytes")
+        for name, link in model.profile.links.items():
+            known = {**link.parameters, **(link.send.models["loggp"].parameters if "loggp" in link.send.models else {})}
+            if not any(limit in known for limit in limits):
+                return (f"not measured: up to which size sends over {name} wait for nobody (rankwise measure collectives)",)
+        return ()
+
+    def _in_nodes(self, model: Pricer, row: Row) -> Row:
+        """Return the row of what a library selects with what was measured of it within nodes."""
+        costs = model.profile.collectives
+        if costs is None or self.selected_by != "library" or self.others or self.library not in libraries_of(costs.mpi)[0]:
+            return row
+        call = Call(self.collective, self.number, self.message_bytes, self.nodes_of_ranks)
+        span = measured_in_nodes(call, self.schedule, costs, lambda leaders: model.price(self, Program(leaders), 1).span)
+        if span is None:
+            return row
+        notes = (*(note for note in row.notes if note != self.remark), NOTE)
+        return replace(row, time_s=span.time_s, time_lo_s=span.lo_s, time_hi_s=span.hi_s, notes=notes)
 
     def by(self, schedules: Schedule) -> CollectiveCase:
         return replace(self, schedule=schedules)
@@ -307,7 +329,7 @@ class CollectiveWorkload(Workload):
         who = case.library or "The library"
         ratio = row.time_s / best.time_s if best.time_s > 0 else 1.0
         size = "" if case.collective == "barrier" else f"{format_size(case.message_bytes)} on "
-        nodes = f", {len(set(case.nodes_of_ranks))} nodes" if case.nodes_of_ranks else ""
+        nodes = f", {format_count(len(set(case.nodes_of_ranks)), 'node')}" if case.nodes_of_ranks else ""
         if ratio < 1.02:
             everywhere = f", in all {len(pairs)} cases" if len(pairs) > 1 else ""
             return f"{who} selects the fastest {case.collective}, or one within 2 %{everywhere}"

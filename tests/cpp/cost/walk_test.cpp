@@ -7,6 +7,7 @@
 
 #include "../machine.hpp"
 #include "../refused.hpp"
+#include "schedule/collectives.hpp"
 
 namespace rankwise {
 namespace {
@@ -249,6 +250,36 @@ TEST(History, OfStepsInFlightSaysWhatTheyTakeLongestFor) {
   EXPECT_EQ(of(2, 8, timed, 1), History::Term::messages);
   timed.card = Resource{1e9, 20e-6};
   EXPECT_EQ(of(1, 8, timed, 1), History::Term::shared);
+}
+
+// LogGP: what a root sends to each rank in turn leaves a gap apart where no send waits for its receiver, and comes in so.
+TEST(Walk, SendsOfACollectiveThatWaitForNobodyFollowEachOtherByTheGap) {
+  Machine machine;
+  const TimeCurve time({{0, 1e-6, 1e-9}});
+  machine.links.back() = LinkCost{time, time, time, TimeCurve({{0, 3e-7, 1e-9}})};
+  machine.card = Resource{2e9};
+  const auto time_s = [&](const char* kind, Index bytes) {
+    const CollectiveSpec spec{kind, "linear", 8, bytes};
+    return Walk(SendMode::isend, collective_schedules(spec, true), Walk::Of::collective)
+        .cost(1, Placement::blocked(8, 1), machine)
+        .time_s();
+  };
+  const double waits_s = time_s("scatter", 1000);
+  EXPECT_DOUBLE_EQ(waits_s, 7 * 2e-6);
+  const CollectiveSpec scatter{"scatter", "linear", 8, 1000};
+  const Walk walk(SendMode::isend, collective_schedules(scatter, true), Walk::Of::collective);
+  const Cost unknown = walk.cost(1, Placement::blocked(8, 1), machine);
+  EXPECT_DOUBLE_EQ(unknown.high_s, 1.02 * waits_s);
+  EXPECT_NEAR(unknown.low_s, 0.91 * (2e-6 + 6 * 1.3e-6), 1e-12);  // nobody said that they wait
+  machine.links.back()->rendezvous_from_bytes = 65536;
+  EXPECT_NEAR(time_s("scatter", 1000), 2e-6 + 6 * 1.3e-6, 1e-12);
+  const Cost known = walk.cost(1, Placement::blocked(8, 1), machine);
+  EXPECT_DOUBLE_EQ(known.low_s, 0.91 * known.time_s());
+  EXPECT_DOUBLE_EQ(known.high_s, 1.35 * known.time_s());
+  EXPECT_NEAR(time_s("gather", 1000), 2e-6 + 6 * 1.3e-6, 1e-12);
+  EXPECT_NEAR(time_s("scatter", 100000), 7 * 101e-6, 1e-12);
+  machine.card = Resource{5e8};  // what passes the card keeps them farther apart than the gap does
+  EXPECT_NEAR(time_s("scatter", 1000), 2e-6 + 6 * 2e-6, 1e-12);
 }
 
 }  // namespace
