@@ -46,7 +46,7 @@ class Schedule:
 
     def judged(self, placement: _core.Placement) -> _core.Judged | Extrapolated:
         """Return the collective on a placement; of many ranks, extrapolated from fewer. Raises ValueError."""
-        most = _most_walked(self, placement.most_on_a_node)
+        most = most_walked(self, placement.most_on_a_node)
         if self.ranks <= most or placement.nodes < _LEAST_NODES:
             return self.core.judged(placement)
         return Extrapolated(self, placement, most)
@@ -82,13 +82,13 @@ class Schedule:
 
 
 # So many messages take some tenths of a second; beyond, collectives are extrapolated.
-_MOST_SQUARED, _MOST_WALKED, _LEAST_NODES = 256, 1024, 16
+_MOST_SQUARED, _MOST_WALKED, _MOST_MESSAGES, _LEAST_NODES = 128, 1024, 20_000, 16
 
 
-def _most_walked(schedule: Schedule, ranks_per_node: int) -> int:
+def most_walked(schedule: Schedule, ranks_per_node: int) -> int:
     squared = not {schedule.algorithm, schedule.between}.isdisjoint(SQUARE) or schedule.collective == "alltoall"
     pieces = -(-schedule.size_bytes // schedule.segment_bytes) if schedule.segment_bytes else 1
-    return max(8 * ranks_per_node, min(_MOST_SQUARED if squared else _MOST_WALKED, 100_000 // pieces))
+    return max(8 * ranks_per_node, min(_MOST_SQUARED if squared else _MOST_WALKED, _MOST_MESSAGES // pieces))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Extrapolated:
     are the last of a collective of fewer ranks with more or fewer bytes, so that they are priced by the same law.
     """
 
-    kind = "several steps in flight"
+    kind = "collective"
 
     def __init__(self, schedule: Schedule, placement: _core.Placement, most: int) -> None:
         import numpy as np
@@ -124,18 +124,18 @@ class Extrapolated:
         if base >= 2 * factor:  # pairs of ranks on either
             base = base // (2 * factor) * 2 * factor
         cyclic = placement.ranks > 1 and placement.node(0) != placement.node(1)
-        shares: dict[tuple[int, int], float] = {}
-        for count, size, share in _parts(schedule, nodes / base, factor):
-            on = base if count == 1 else max(1, base // factor)
-            shares[on, size] = shares.get((on, size), 0.0) + share
+        shares: dict[tuple[int, Schedule], float] = {}
+        for halvings, part, share in _parts(schedule, nodes / base, factor):
+            on = max(1, base // factor**halvings)
+            key = on, replace(part, ranks=on * each)
+            shares[key] = shares.get(key, 0.0) + share
         self._walks = []
-        for (on, size), share in shares.items():
-            ranks = on * each
+        for (on, part), share in shares.items():
             placed = (
-                _core.Placement.on_nodes(np.arange(ranks, dtype=np.int32) % on) if cyclic
-                else _core.Placement.blocked(ranks, each)
+                _core.Placement.on_nodes(np.arange(part.ranks, dtype=np.int32) % on) if cyclic
+                else _core.Placement.blocked(part.ranks, each)
             )  # fmt: skip
-            self._walks.append((share, replace(schedule, ranks=ranks, size_bytes=size).core.judged(placed)))
+            self._walks.append((share, part.core.judged(placed)))
 
     @property
     def message_blocks(self) -> list[int]:
@@ -163,28 +163,49 @@ _DIVIDED = frozenset(
 _OF_ALL_BLOCKS = frozenset({("alltoall", "bruck"), ("allgather", "gather-bcast")})
 
 
-def _parts(schedule: Schedule, times: float, factor: int) -> Iterator[tuple[int, int, float]]:
-    """Yield of which collectives one of ``times`` as many ranks is the sum: on the nodes (1), or on fewer by the factor (0), of
-    which size, how often."""
+def _parts(schedule: Schedule, times: float, factor: int) -> Iterator[tuple[int, Schedule, float]]:
+    """Yield of which collectives one of ``times`` as many ranks is the sum.
+
+    Each: on the nodes divided by the factor to which power, by which schedule, how often.
+    """
     size, by_rank = schedule.size_bytes, schedule.collective in BY_RANK
     among = {schedule.algorithm, schedule.between}
     divided = not by_rank and not among.isdisjoint(_DIVIDED)
     doublings = math.log(times, factor)
+
+    def of(size_bytes: float) -> Schedule:
+        return replace(schedule, size_bytes=round(size_bytes))
+
     if any((schedule.collective, one) in _OF_ALL_BLOCKS for one in among):
-        yield 1, round(size * times), 1 + doublings
-        yield 0, round(size * times * factor), -doublings
+        yield 0, of(size * times), 1 + doublings
+        yield 1, of(size * times * factor), -doublings
     elif not among.isdisjoint(SQUARE) or schedule.collective == "alltoall":
         more = (times - 1) / (1 - 1 / factor)  # rounds or messages of the same bytes
         same = size / times if divided else size
-        yield 1, round(same), 1 + more
-        yield 0, round(same / factor if divided else same), -more
+        yield 0, of(same), 1
+        longer, shorter = of(same), of(same / factor if divided else same)
+        if schedule.algorithm == "scatter-ring-allgather":  # the rounds are the ring's; before it more is scattered
+            block = size / schedule.ranks
+            longer = shorter = replace(of(block), collective="allgather", algorithm="ring")
+            yield from _doubled(replace(schedule, collective="scatter", algorithm="binomial"), block, factor, doublings)
+        yield 0, longer, more
+        yield 1, shorter, -more
     else:
-        scale = factor if by_rank else 1 / factor if divided else 1
-        yield 1, size, 1
-        for doubling in range(1, math.ceil(doublings) + 1):
-            share = min(1.0, doublings - doubling + 1)
-            yield 1, round(size * scale**doubling), share
-            yield 0, round(size * scale**doubling), -share
+        yield 0, of(size), 1
+        yield from _doubled(schedule, size, factor if by_rank else 1 / factor if divided else 1, doublings)
+        if schedule.algorithm == "binomial-in-order":  # before a further child those that were there have their turn
+            for doubling in range(math.ceil(doublings)):
+                before, twice, share = size * factor**doubling, size * factor ** (doubling + 1), doublings - doubling
+                yield from ((0, of(before), share), (1, of(before), -share), (1, of(twice), -share), (2, of(twice), share))
+
+
+def _doubled(schedule: Schedule, size: float, scale: float, doublings: float) -> Iterator[tuple[int, Schedule, float]]:
+    """Yield what so many doublings of the ranks add: each the last round of the ranks walked, of ``scale`` times the bytes."""
+    for doubling in range(1, math.ceil(doublings) + 1):
+        share = min(1.0, doublings - doubling + 1)
+        part = replace(schedule, size_bytes=round(size * scale**doubling))
+        yield 0, part, share
+        yield 1, part, -share
 
 
 @cache
