@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <bit>
 
-#include "schedule/collectives.hpp"
+#include "schedule/collective_exchanges.hpp"
 
 namespace rankwise {
 
 namespace {
 
 using Spec = CollectiveSpec;
-
-Index power_below(Index ranks) { return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(ranks))); }
 
 // Everything to everybody, in one round or along a tree: member v takes piece k from parent[v] in round at[v] + k.
 struct Tree {
@@ -73,6 +71,38 @@ void bcast_tree(Rounds& rounds, const Team& team, const Spec& spec) {
     const Index parent = above + (v - start) % width;
     return std::pair(parent, after(tree, parent));
   });
+}
+
+// Down the left half of a binary tree one half of the vector, down the right half the other; then each gives its half to its
+// mirror image, and the root to the last rank, where that has none.
+void bcast_split(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  const Index size = team.size();
+  if (size == 1) return;
+  Tree tree{{0}, {-1}};
+  for (Index v = 1, start = 1, above = 0, width = 1; v < size; ++v) {
+    if (v == start + 2 * width) {
+      above = start;
+      width *= 2;
+      start = v;
+    }
+    tree.parent.push_back(above + (v - start) % width);
+    tree.at.push_back(after(tree, tree.parent.back()));
+  }
+  const Index pieces = team.part[0][0].count;
+  for (Index k = 0; k < pieces; ++k) {
+    for (Index v = 1; v < size; ++v) {
+      const auto i = static_cast<std::size_t>(v);
+      const Index half = team.part[(v - 1) % 2][0].first;
+      rounds.send(team, tree.parent[i], v, {{half + k, 1}}, false, tree.at[i] + k);
+    }
+  }
+  rounds.seek(rounds.last() + 1);
+  for (Index v = 1; v + 1 < size; v += 2) {
+    rounds.send(team, v, v + 1, team.part[0]);
+    rounds.send(team, v + 1, v, team.part[1]);
+  }
+  if (size % 2 == 0) rounds.send(team, 0, size - 1, team.part[1]);
+  rounds.next();
 }
 
 // The farthest children first; of radix q up to q - 1 in a round.
@@ -214,6 +244,22 @@ void unfold(Rounds& rounds, const Team& team, bool parts_only) {
   if (extra > 0) rounds.next();
 }
 
+// Likewise, as Open MPI has it: of the first 2 e each even member and its neighbour add one half of the vector each, and the even
+// ones go on with the whole.
+Team folded_by_halves(Rounds& rounds, const Team& team) {
+  const Index extra = team.size() - power_below(team.size());
+  const Index half = power_below(team.size()) / 2;
+  Team less{{}, {}, team.pieces};
+  for (Index v = 0; v < team.size(); ++v) {
+    if (v < 2 * extra) rounds.send(team, v, v ^ 1, v % 2 == 0 ? team.parts(half, half) : team.parts(0, half), true);
+    if (v >= 2 * extra || v % 2 == 0) less.ranks.push_back(team.ranks[static_cast<std::size_t>(v)]);
+  }
+  if (extra > 0) rounds.next();
+  for (Index v = 1; v < 2 * extra; v += 2) rounds.send(team, v, v - 1, team.parts(half, half));
+  if (extra > 0) rounds.next();
+  return less;
+}
+
 // A team that sends the vector whole, or in the parts of a power of two.
 Team with_parts(Team less, const Team& team) {
   less.part.assign(team.part.begin(),
@@ -236,8 +282,17 @@ void allreduce_rabenseifner(Rounds& rounds, const Team& team, const Spec& spec) 
   unfold(rounds, team, false);
 }
 
-void reduce_rabenseifner(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  const Team less = with_parts(folded(rounds, team, 0), team);
+void allreduce_rabenseifner_halves(Rounds& rounds, const Team& team, const Spec& spec) {
+  const Team less = with_parts(folded_by_halves(rounds, team), team);
+  halve_near(rounds, less, spec);
+  regrow_near(rounds, less, spec);
+  const Index extra = team.size() - less.size();
+  for (Index v = 0; v < 2 * extra; v += 2) rounds.send(team, v, v + 1, team.all());
+  if (extra > 0) rounds.next();
+}
+
+// Halved among a power of two of members, then gathered at the first.
+void halve_and_gather(Rounds& rounds, const Team& less) {
   std::vector<Index> low = halve(rounds, less, true);
   for (Index mask = less.size() / 2, size = 1; mask > 0; mask /= 2, size *= 2, rounds.next()) {
     for (Index v = mask; v < 2 * mask; ++v) {
@@ -249,10 +304,34 @@ void reduce_rabenseifner(Rounds& rounds, const Team& team, const Spec& /*spec*/)
   }
 }
 
+void reduce_rabenseifner(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  halve_and_gather(rounds, with_parts(folded(rounds, team, 0), team));
+}
+
+void reduce_rabenseifner_halves(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  halve_and_gather(rounds, with_parts(folded_by_halves(rounds, team), team));
+}
+
 void reduce_scatter_halving(Rounds& rounds, const Team& team, const Spec& spec) {
   const Team less = folded(rounds, team, 1);
   halve_far(rounds, less, spec);
   unfold(rounds, team, true);
+}
+
+// Halved with the nearest partners first, so that the parts lie mirrored; each then goes to whose it is.
+void reduce_scatter_butterfly(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  const Team less = folded(rounds, team, 1);
+  const Index extra = team.size() - less.size();
+  const std::vector<Index> low = halve(rounds, less, true);
+  for (Index v = 0; v < less.size(); ++v) {
+    const Index holder = v < extra ? 2 * v + 1 : v + extra;
+    const Index held = low[static_cast<std::size_t>(v)];
+    const Index first = held < extra ? 2 * held : held + extra;
+    for (Index owner = first; owner < first + (held < extra ? 2 : 1); ++owner) {
+      if (owner != holder) rounds.send(team, holder, owner, team.parts(owner, 1));
+    }
+  }
+  rounds.next();
 }
 
 // A ring for each piece of the parts, then all parts once around.
@@ -285,147 +364,72 @@ void allreduce_multiplying(Rounds& rounds, const Team& team, const Spec& spec) {
   if (power < team.size()) rounds.next();
 }
 
-void allgather_linear(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index d = 1; d < team.size(); ++d) {
-    for (Index v = 0; v < team.size(); ++v) rounds.send(team, v, (v + d) % team.size(), team.parts(v, 1));
-  }
-  rounds.next();
-}
-
-void allgather_bruck(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index k = 1; k < team.size(); k *= 2, rounds.next()) {
-    for (Index v = 0; v < team.size(); ++v) {
-      rounds.send(team, v, (v + team.size() - k) % team.size(), team.parts(v, std::min(k, team.size() - k)));
-    }
-  }
-}
-
-// Own parts to one neighbour, then two at a time to the neighbours on either side by turns.
-void allgather_neighbor(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  const Index size = team.size();
-  for (Index v = 0; v < size; ++v) rounds.send(team, v, v ^ 1, team.parts(v, 1));
-  rounds.next();
-  std::vector<Index> pair(team.ranks.size());
-  for (Index v = 0; v < size; ++v) pair[static_cast<std::size_t>(v)] = v - v % 2;
-  for (Index s = 1; s < size / 2; ++s, rounds.next()) {
-    std::vector<Index> arrived(pair.size());
-    for (Index v = 0; v < size; ++v) {
-      const Index to = (v + ((v % 2 == 0) == (s % 2 == 0) ? 1 : size - 1)) % size;
-      rounds.send(team, v, to, team.parts(pair[static_cast<std::size_t>(v)], 2));
-      arrived[static_cast<std::size_t>(to)] = pair[static_cast<std::size_t>(v)];
-    }
-    pair = arrived;
-  }
-}
-
-Blocks block_of(const Team& team, Index from, Index to) { return {{from * team.size() + to, 1}}; }
-
-void alltoall_linear(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index d = 1; d < team.size(); ++d) {
-    for (Index v = 0; v < team.size(); ++v) {
-      rounds.send(team, v, (v + d) % team.size(), block_of(team, v, (v + d) % team.size()));
-    }
-  }
-  rounds.next();
-}
-
-// Member v and one other at a time; exclusive: the same one both ways.
-template <bool exclusive>
-void alltoall_pairwise(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index d = 1; d < team.size(); ++d, rounds.next()) {
-    for (Index v = 0; v < team.size(); ++v) {
-      const Index to = exclusive ? v ^ d : (v + d) % team.size();
-      rounds.send(team, v, to, block_of(team, v, to));
-    }
-  }
-}
-
-// Two ranks at a time, each with its partners in their order: their blocks change places in one buffer.
-void alltoall_in_place(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  const Index first = rounds.now();
-  for (Index v = 0; v < team.size(); ++v) {
-    for (Index w = v + 1; w < team.size(); ++w) {
-      rounds.seek(first + v + w - 1);
-      rounds.send(team, v, w, block_of(team, v, w));
-      rounds.send(team, w, v, block_of(team, w, v));
-    }
-  }
-  rounds.next();
-}
-
-// In the round of bit k every block that still has so far to go moves on by k.
-void alltoall_bruck(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  const Index size = team.size();
-  for (Index k = 1; k < size; k *= 2, rounds.next()) {
-    for (Index v = 0; v < size; ++v) {
-      Blocks moving;
-      for (Index far = k; far < size; ++far) {
-        if ((far & k) == 0) continue;
-        const Index origin = (v - (far & (k - 1)) + size) % size;
-        moving.push_back(block_of(team, origin, (origin + far) % size)[0]);
-      }
-      rounds.send(team, v, (v + k) % size, std::move(moving));
-    }
-  }
-}
-
-void reduce_scatter_pairwise(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index d = 1; d < team.size(); ++d, rounds.next()) {
-    for (Index v = 0; v < team.size(); ++v) {
-      rounds.send(team, v, (v + d) % team.size(), team.parts((v + d) % team.size(), 1), true);
-    }
-  }
-}
-
-void barrier_dissemination(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index k = 1; k < team.size(); k *= 2, rounds.next()) {
-    for (Index v = 0; v < team.size(); ++v) rounds.send(team, v, (v + k) % team.size(), team.all(), true);
-  }
-}
-
-// Ranks beyond the largest power of two stand by, each with one before it, as Open MPI has it.
-void barrier_doubling(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  const Index power = power_below(team.size());
-  for (Index v = power; v < team.size(); ++v) rounds.send(team, v, v - power, team.all(), true);
-  if (power < team.size()) rounds.next();
-  for (Index mask = 1; mask < power; mask *= 2, rounds.next()) {
-    for (Index v = 0; v < power; ++v) rounds.send(team, v, v ^ mask, team.all(), true);
-  }
-  for (Index v = power; v < team.size(); ++v) rounds.send(team, v - power, v, team.all(), true);
-  if (power < team.size()) rounds.next();
-}
-
-void barrier_double_ring(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index s = 0; s < 2 * team.size() && team.size() > 1; ++s, rounds.next()) {
-    rounds.send(team, s % team.size(), (s + 1) % team.size(), team.all(), true);
-  }
-}
-
-void scan_linear(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index v = 0; v + 1 < team.size(); ++v, rounds.next()) rounds.send(team, v, v + 1, team.all(), true);
-}
-
-void scan_doubling(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
-  for (Index k = 1; k < team.size(); k *= 2, rounds.next()) {
-    for (Index v = 0; v + k < team.size(); ++v) rounds.send(team, v, v + k, team.all(), true);
-  }
+// One collective after the other, each by an algorithm of its own; among leaders, whose algorithm this is, by binomial trees.
+void in_stages(Rounds& rounds, const Team& team, const Spec& spec, const char* first, const char* second) {
+  const auto stage = [&](const std::string& named) {
+    return spec.algorithm == "node-aware" || named.empty() ? std::string("binomial") : named;
+  };
+  Spec of_first = spec;  // the radix is the second's
+  of_first.radix = 2;
+  collective_algorithm(first, stage(spec.within)).make(rounds, team, of_first);
+  collective_algorithm(second, stage(spec.between)).make(rounds, team, spec);
 }
 
 void allreduce_reduce_bcast(Rounds& rounds, const Team& team, const Spec& spec) {
-  const auto stage = [&](const std::string& named) {  // among leaders: what is named is theirs
-    return spec.algorithm == "node-aware" || named.empty() ? std::string("binomial") : named;
+  in_stages(rounds, team, spec, "reduce", "bcast");
+}
+void allgather_gather_bcast(Rounds& rounds, const Team& team, const Spec& spec) {
+  in_stages(rounds, team, spec, "gather", "bcast");
+}
+void reduce_scatter_stages(Rounds& rounds, const Team& team, const Spec& spec) {
+  in_stages(rounds, team, spec, "reduce", "scatter");
+}
+
+// Up a binary tree whose subtrees are ranks in a row, so that sums keep their order; it ends with the last member, which sends
+// to the root.
+void reduce_in_order(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
+  struct Part {
+    Index first;
+    Index size;
+    Index parent;
+    Index depth;
   };
-  Spec of_reduce = spec;  // the radix is the bcast's
-  of_reduce.radix = 2;
-  collective_algorithm("reduce", stage(spec.within)).make(rounds, team, of_reduce);
-  collective_algorithm("bcast", stage(spec.between)).make(rounds, team, spec);
+  struct Sent {
+    Index from;
+    Index to;
+    Index depth;
+  };
+  std::vector<Part> parts{{0, team.size(), -1, 0}};
+  std::vector<Sent> sent;
+  Index deepest = 0;
+  while (!parts.empty()) {
+    const Part part = parts.back();
+    parts.pop_back();
+    if (part.size == 0) continue;
+    const Index top = part.first + part.size - 1;
+    if (part.parent >= 0) sent.push_back({top, part.parent, part.depth});
+    deepest = std::max(deepest, part.depth);
+    const Index right = part.size / 2;
+    parts.push_back({part.first, right, top, part.depth + 1});
+    parts.push_back({part.first + right, part.size - right - 1, top, part.depth + 1});
+  }
+  const Index first = rounds.now();
+  for (const auto& [from, to, depth] : sent) {
+    rounds.seek(first + deepest - depth);
+    rounds.send(team, from, to, team.all(), true);
+  }
+  rounds.seek(first + deepest);
+  if (team.size() > 1) rounds.send(team, team.size() - 1, 0, team.all());
+  rounds.next();
 }
 
 // In the nodes, among one leader of each, and in the nodes again; the pieces of a vector follow each other from stage to stage.
 void node_aware(Rounds& rounds, const Team& team, const Spec& spec) {
   const std::string kind = spec.kind;
-  const std::string into = kind == "bcast" ? "" : kind == "allgather" ? "gather" : "reduce";
-  const std::string out = kind == "reduce" ? "" : "bcast";
+  const bool scatters = kind == "scatter";
+  const bool by_rank = kind == "allgather" || kind == "gather" || scatters;
+  const std::string into = kind == "bcast" || scatters ? "" : by_rank ? "gather" : "reduce";
+  const std::string out = kind == "reduce" || kind == "gather" ? "" : scatters ? kind : "bcast";
   Team leaders;
   std::vector<Team> nodes;
   std::vector<Index> place(team.ranks.size(), -1);  // of a node: its place among the leaders
@@ -439,10 +443,10 @@ void node_aware(Rounds& rounds, const Team& team, const Spec& spec) {
     }
     Team& node = nodes[static_cast<std::size_t>(at)];
     node.ranks.push_back(rank);
-    if (kind == "allgather") node.part.push_back(team.part[static_cast<std::size_t>(v)]);
+    if (by_rank) node.part.push_back(team.part[static_cast<std::size_t>(v)]);
   }
   for (const Team& node : nodes) leaders.part.push_back(node.part.empty() ? Blocks{} : node.parts(0, node.size()));
-  if (kind != "allgather") leaders.part = team.part;  // as many pieces as leaders
+  if (!by_rank) leaders.part = team.part;  // as many pieces as leaders
   const auto in_nodes = [&](const std::string& stage, const Blocks& piece) {
     const Index first = rounds.now();
     Index end = first;
@@ -481,9 +485,11 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"bcast", "binomial-nearest-first", "down a binomial tree, the nearest first", ompi, bcast_near},
     {"bcast", "k-nomial", "down a tree whose radix is k", ompi, bcast_knomial, Divides::nothing, Needs::nothing, false, true},
     {"bcast", "scatter-doubling-allgather", "scattered, then gathered by recursive doubling", thakur,
-     both<scatter_binomial, allgather_doubling>, Divides::ranks, Needs::power_of_two},
+     both<scatter_binomial, allgather_doubling_of_any>, Divides::ranks},
     {"bcast", "scatter-ring-allgather", "scattered, then gathered around a ring", thakur,
      both<scatter_binomial, allgather_ring>, Divides::ranks},
+    {"bcast", "split-binary", "a half down each side of a binary tree, then exchanged", ompi, bcast_split, Divides::halves,
+     Needs::nothing, true},
     {"bcast", "node-aware", "among one rank of each node, then in the nodes", mpich, node_aware, Divides::nothing, Needs::nodes,
      true},
     {"reduce", "linear", "each rank sends to the root, one after the other", ompi, backwards<bcast_in_turn, true>},
@@ -497,6 +503,9 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"reduce", "k-nomial", "up a tree whose radix is k", ompi, backwards<bcast_knomial, true>, Divides::nothing, Needs::nothing,
      false, true},
     {"reduce", "rabenseifner", "recursive halving, then gathered", thakur, reduce_rabenseifner, Divides::power},
+    {"reduce", "rabenseifner-halves", "recursive halving, then gathered; odd ranks add a half", ompi,
+     reduce_rabenseifner_halves, Divides::power},
+    {"reduce", "in-order-tree", "up a binary tree whose sums keep the order of ranks", ompi, reduce_in_order},
     {"reduce", "node-aware", "in the nodes, then among one rank of each", mpich, node_aware, Divides::nothing, Needs::nodes,
      true},
     {"allreduce", "linear", "reduce, then bcast, both by the root alone", ompi,
@@ -510,10 +519,12 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"allreduce", "segmented-ring", "the ring, piece by piece", ompi, allreduce_segmented_ring, Divides::ranks, Needs::nothing,
      true},
     {"allreduce", "rabenseifner", "recursive halving, then doubling", thakur, allreduce_rabenseifner, Divides::power},
+    {"allreduce", "rabenseifner-halves", "recursive halving, then doubling; odd ranks add a half", ompi,
+     allreduce_rabenseifner_halves, Divides::power},
     {"allreduce", "node-aware", "in the nodes, among one rank of each, and in the nodes again", mpich, node_aware,
      Divides::nothing, Needs::nodes, true},
     {"allgather", "linear", "each block to each rank at once", ompi, allgather_linear, Divides::ranks},
-    {"allgather", "gather-bcast", "gathered by a binomial tree, then bcast", mpich, both<gather_binomial, bcast_binomial>,
+    {"allgather", "gather-bcast", "gathered, then bcast, each by an algorithm of its own", mpich, allgather_gather_bcast,
      Divides::ranks},
     {"allgather", "bruck", "twice as many blocks each time, for any number of ranks", "Bruck et al. 1997", allgather_bruck,
      Divides::ranks},
@@ -530,9 +541,11 @@ constexpr CollectiveAlgorithm collectives[] = {
      Needs::power_of_two},
     {"alltoall", "in-place", "two ranks at a time, for one buffer", mpich, alltoall_in_place},
     {"alltoall", "bruck", "half of the blocks each time, passed on", "Bruck et al. 1997", alltoall_bruck},
-    {"reduce_scatter", "reduce-scatter", "reduce by a binomial tree, then scatter", ompi,
-     both<backwards<bcast_binomial, true>, scatter_binomial>, Divides::ranks},
+    {"reduce_scatter", "reduce-scatter", "reduce, then scatter, each by an algorithm of its own", ompi, reduce_scatter_stages,
+     Divides::ranks},
     {"reduce_scatter", "recursive-halving", "half of the vector each time", thakur, reduce_scatter_halving, Divides::ranks},
+    {"reduce_scatter", "butterfly", "half of the vector each time, the nearest first, then to whom they belong", ompi,
+     reduce_scatter_butterfly, Divides::ranks},
     {"reduce_scatter", "ring", "around a ring", ompi, reduce_scatter_ring, Divides::ranks},
     {"reduce_scatter", "pairwise", "one partner to send to and one to receive from each time", thakur, reduce_scatter_pairwise,
      Divides::ranks},
@@ -541,10 +554,12 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"gather", "linear-nonblocking", "each rank sends to the root, all at once", ompi, backwards<scatter_linear<true>, false>,
      Divides::ranks},
     {"gather", "binomial", "up a binomial tree", mpich, gather_binomial, Divides::ranks},
+    {"gather", "node-aware", "in the nodes, then among one rank of each", ompi, node_aware, Divides::ranks, Needs::nodes},
     {"scatter", "linear", "the root sends to each rank, one after the other", ompi, scatter_linear<false>, Divides::ranks},
     {"scatter", "linear-nonblocking", "the root sends to each rank, all at once", ompi, scatter_linear<true>, Divides::ranks},
     {"scatter", "binomial", "down a binomial tree", mpich, scatter_binomial, Divides::ranks},
     {"scatter", "binomial-in-order", "down a binomial tree, the nearest first", ompi, scatter_in_order, Divides::ranks},
+    {"scatter", "node-aware", "among one rank of each node, then in the nodes", ompi, node_aware, Divides::ranks, Needs::nodes},
     {"barrier", "linear", "to the root and back", ompi, both<backwards<bcast_linear, true>, bcast_linear>},
     {"barrier", "tree", "up and down a binomial tree", ompi, both<backwards<bcast_binomial, true>, bcast_binomial>},
     {"barrier", "recursive-doubling", "with partners twice as far each time", ompi, barrier_doubling},

@@ -64,9 +64,10 @@ std::pair<Index, Index> division(const CollectiveSpec& spec) {
   const bool in_nodes = algorithm.needs == Needs::nodes;
   const Divides divides = in_nodes ? collective_algorithm(spec.kind, spec.between).divides : algorithm.divides;
   const Index members = in_nodes ? leaders_of(spec) : spec.ranks;
-  const Index parts = divides == Divides::nothing ? 1
-                      : divides == Divides::ranks ? members
-                                                  : static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(members)));
+  const Index parts = divides == Divides::nothing  ? 1
+                      : divides == Divides::halves ? 2
+                      : divides == Divides::ranks  ? members
+                                                   : static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(members)));
   const Index part = (spec.bytes + parts - 1) / parts;
   const bool whole = !algorithm.segments || spec.segment_bytes <= 0 || part <= spec.segment_bytes;
   return {parts, whole ? 1 : (part + spec.segment_bytes - 1) / spec.segment_bytes};
@@ -189,6 +190,9 @@ CollectivePlan plan_collective(const CollectiveSpec& spec) {
     if (static_cast<Index>(v) < parts) {
       team.part.push_back({{(by_rank && parts == spec.ranks ? rank : static_cast<Index>(v)) * pieces, pieces}});
     }
+  }
+  while (static_cast<Index>(team.part.size()) < parts && kind.data == Data::vector) {  // halves of a rank alone
+    team.part.push_back({{static_cast<Index>(team.part.size()) * pieces, pieces}});
   }
   const bool together = parts > 1 || kind.data != Data::vector;
   for (Index k = 0; !together && k < pieces; ++k) team.pieces.push_back({{k, 1}});

@@ -72,8 +72,9 @@ class Rounds {
   Index last_ = -1;  // the last round with a message
 };
 
-// How a vector is divided: not at all, into one piece for each rank, or for each of the largest power of two of them.
-enum class Divides : std::uint8_t { nothing, ranks, power };
+// How a vector is divided: not at all, into halves, into one piece for each rank, or for each of the largest power of two of
+// them.
+enum class Divides : std::uint8_t { nothing, halves, ranks, power };
 enum class Needs : std::uint8_t { nothing, power_of_two, even_ranks, nodes };
 
 // A row of the table of algorithms.

@@ -27,6 +27,7 @@ SQUARE = frozenset(
     "chain scatter-ring-allgather".split()
 )
 _WITHIN = frozenset({"linear", "chain", "pipeline", "tree", "binomial", "k-nomial"})  # of reduce and of bcast
+_IN_STAGES = frozenset({"reduce-bcast", "gather-bcast", "reduce-scatter"})  # all ranks in each
 
 
 @dataclass(frozen=True)
@@ -153,15 +154,20 @@ def _in_layer(library: str, rules: Mapping[str, Any], layer: str, call: Call) ->
             return None
         path += _words(tests[: tests.index(holding) + 1])
         tree = tree[holding]
-    entry = algorithms_of(rules, call.kind)[tree]
-    if not entry:  # left to the next layer
+    return named(library, tree, call, f"{layer}: " + (", ".join(path) or "always"))
+
+
+def named(library: str, name: str, call: Call, why: str) -> Selection | None:
+    """Return what a library carries a call out by where it uses what it calls so; None: a layer leaves that to the next."""
+    rules = rules_of(library.partition("-")[0])
+    entry = algorithms_of(rules, call.kind)[name]
+    if not entry:
         return None
     entry, falls = resolved(call, entry)
-    where = f"{layer}: " + (", ".join(path) or "always")
     if falls:
-        where += f"; {tree} falls back on {entry['as']}: {falls}"
+        why += f"; {name} falls back on {entry['as']}: {falls}"
     found = Selection(
-        library, tree, entry["as"], where, entry.get("radix", 2), entry.get("segment_bytes", 0), exact=entry.get("exact", True)
+        library, name, entry["as"], why, entry.get("radix", 2), entry.get("segment_bytes", 0), exact=entry.get("exact", True)
     )
     return _with_stages(rules, entry, found, call)
 
@@ -188,14 +194,18 @@ def _with_stages(rules: Mapping[str, Any], entry: Mapping[str, Any], found: Sele
         if layer not in rules["rules"]:
             stages[stage] = layer
             continue
-        ranks = call.ranks if found.algorithm == "reduce-bcast" else ranks
-        among = replace(call, kind=kind or call.kind, ranks=ranks, size_bytes=size, node_of_rank=())
+        ranks = call.ranks if found.algorithm in _IN_STAGES else ranks
+        kind = kind or call.kind
+        of_all = size * ranks if call.kind in BY_RANK and kind not in BY_RANK else size
+        of_one = size // ranks if call.kind not in BY_RANK and kind in BY_RANK else of_all
+        among = replace(call, kind=kind, ranks=ranks, size_bytes=of_one, node_of_rank=())
         chosen = _in_layer(found.library, rules, layer, among) if ranks > 1 else None
         flat = None if chosen is None else chosen.between if chosen.algorithm == "node-aware" else chosen.algorithm
         stages[stage] = flat or ("binomial" if stage == "within" else "linear")
         if chosen is not None and chosen.radix != 2:
             found = replace(found, radix=chosen.radix)
-    if stages["within"] and stages["within"] not in _WITHIN:
+    if stages["within"] and stages["within"] not in _WITHIN and call.kind not in BY_RANK:
+        found = replace(found, exact=False)
         stages["within"] = "binomial"
     return replace(found, **stages)
 

@@ -57,7 +57,7 @@ TEST(Collectives, OfManyRanks) {
 }
 
 TEST(Collectives, KnowNodes) {
-  for (const std::string kind : {"bcast", "reduce", "allreduce", "allgather", "barrier"}) {
+  for (const std::string kind : {"bcast", "reduce", "allreduce", "allgather", "gather", "scatter", "barrier"}) {
     for (const CollectiveAlgorithm& between : collective_algorithms()) {
       if (between.kind != kind || between.needs == Needs::nodes) continue;
       for (const Index ranks : {1, 5, 12, 16, 24}) {
@@ -116,6 +116,7 @@ TEST(Collectives, SendWhatTheFormulasSay) {
                          {"alltoall", "pairwise", 15, 15 * m},
                          {"reduce_scatter", "recursive-halving", 4, m * 15 / 16},
                          {"scan", "recursive-doubling", 4, 4 * m},
+                         {"bcast", "split-binary", 5, m * 3 / 2},
                          {"barrier", "dissemination", 4, 0}}) {
     const CollectivePlan plan = plan_collective({row.kind, row.id, p, row.kind == std::string("barrier") ? 0 : m, 0});
     std::map<Index, Index> sent;

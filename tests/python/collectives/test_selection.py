@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rankwise import _core
-from rankwise.collectives.selection import Call, known_libraries, libraries_of, select
+from rankwise.collectives.selection import Call, known_libraries, libraries_of, named, select
 from rankwise.errors import InputError
 
 KINDS = (
@@ -56,11 +58,34 @@ def test_the_fixed_rules_of_open_mpi(kind: str, ranks: int, size: int, name: str
         ("allreduce", 10, 8192, ""),
         ("allgather", 31, 100, "bruck: not a power of two"),
         ("allgather", 33, 2000, "ring: an odd number"),
-        ("bcast", 24, 1 << 20, "scatter-ring-allgather: not a power of two"),
+        ("allreduce", 12, 1 << 20, "rabenseifner-halves: not a power of two"),
     ],
 )
 def test_fall_backs_come_before_the_cost(kind: str, ranks: int, size: int, says: str) -> None:
     assert says in select("openmpi-4.1", Call(kind, ranks, size)).why
+
+
+def test_stages_are_selected_by_the_rules_of_their_own_collectives() -> None:
+    """coll_base: allgather's basic linear gathers blocks and sends all of them; non-overlapping reduces, then scatters."""
+    call = Call("allgather", 12, 1000)
+    found = named("openmpi-4.1", "1 linear", call, "")
+    gather, bcast = select("openmpi-4.1", replace(call, kind="gather")), select("openmpi-4.1", Call("bcast", 12, 12000))
+    assert found is not None and (found.algorithm, found.within, found.between) == (
+        "gather-bcast", gather.algorithm, bcast.algorithm,
+    )  # fmt: skip
+    found = named("openmpi-4.1", "1 non-overlapping", Call("reduce_scatter", 24, 96), "")
+    reduce = select("openmpi-4.1", Call("reduce", 24, 96))
+    assert found is not None and (found.within, found.between) == (reduce.algorithm, "linear") and found.exact
+    # HAN gathers by tuned's rule in the nodes, and without blocking among one rank of each.
+    found = select("openmpi-5.0", Call("gather", 24, 1000, tuple(rank // 8 for rank in range(24))))
+    assert (found.algorithm, found.within, found.between, found.exact) == (
+        "node-aware",
+        "binomial",
+        "linear-nonblocking",
+        False,
+    )
+    found = select("openmpi-5.0", Call("scatter", 24, 1000, tuple(rank // 8 for rank in range(24))))
+    assert (found.algorithm, found.between) == ("node-aware", "linear-nonblocking")
 
 
 def test_rabenseifner_falls_back_on_linear_where_there_are_few_elements() -> None:

@@ -1,0 +1,31 @@
+// Algorithms of collectives in which every rank does alike: each with all others, around a ring, or at growing distances.
+#pragma once
+
+#include <bit>
+
+#include "schedule/collectives.hpp"
+
+namespace rankwise {
+
+[[nodiscard]] inline Index power_below(Index ranks) {
+  return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(ranks)));
+}
+
+void allgather_linear(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void allgather_doubling_of_any(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void allgather_bruck(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void allgather_neighbor(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void alltoall_linear(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void alltoall_in_place(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void alltoall_bruck(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void reduce_scatter_pairwise(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void barrier_dissemination(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void barrier_doubling(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void barrier_double_ring(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void scan_linear(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void scan_doubling(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+// exclusive: one partner at a time, the same one both ways.
+template <bool exclusive>
+void alltoall_pairwise(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+
+}  // namespace rankwise
