@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 from judge import Table, percentile
-from judge_draw import MACHINES, placed
+from judge_draw import MACHINES, machine_of, placed
 
 from rankwise.engines.platform import Platform, parse_network
 from rankwise.launch.smpi import SimGrid, Simulation, find_simgrid, run_simulation
@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
 }
 """
 GRIDS = ((3, 4), (3, 5), (4, 4), (8, 8))
+WAITING = {name: machine_of(name, rendezvous=[(0, 0.0, 0.0)]) for name in MACHINES}  # for their receivers: sends of any size
 SIZES = (160, 8000, 64000)
 
 
@@ -99,12 +100,12 @@ def observed_s(folder: Path, mpiexec: str, words: list[str], ranks: int, ranks_p
     code, record = observe([mpiexec, "-n", str(ranks), str(folder / "program"), *words, "12", "0"], path)
     assert code == 0 and record is not None
     step = observed_step(read_record(path)).without_computing()
-    return float(step.judged(placed(ranks, ranks_per_node, False)).cost(1, MACHINES[machine].alone()).time_s)
+    return float(step.judged(placed(ranks, ranks_per_node, False)).cost(1, WAITING[machine].alone()).time_s)
 
 
 def simulated_s(simgrid: SimGrid, folder: Path, words: list[str], ranks: int, ranks_per_node: int, machine: str) -> float:
     placement = placed(ranks, ranks_per_node, False)
-    platform = Platform("drawn", parse_network("crossbar", None, placement.nodes), 1, MACHINES[machine])
+    platform = Platform("drawn", parse_network("crossbar", None, placement.nodes), 1, WAITING[machine])
     hosts = [platform.host(*placement.location(rank)[:2]) for rank in range(ranks)]
     rows, size = map(int, words[:2])
     at_once = "bruck" if rows >= 8 and size <= 256 else "basic_linear"
@@ -135,7 +136,8 @@ def main() -> int:
                     if size > 32768 and not uneven and _paired(rows) != _paired(columns):
                         continue  # MPICH pairs rows and columns in two ways, of which SMPI has one for all
                     words = [str(rows), str(size), str(uneven)]
-                    for each, machine in ((1, "wagner"), (4, "wagner"), (1, "werner"), (4, "werner")):
+                    several = 4 if ranks % 4 == 0 else 3  # where nodes differ SMPI's sums look at none
+                    for each, machine in ((1, "wagner"), (several, "wagner"), (1, "werner"), (several, "werner")):
                         ours = observed_s(folder, mpiexec, words, ranks, each, machine)
                         theirs = simulated_s(simgrid, folder, words, ranks, each, machine)
                         errors.append(ours / theirs - 1)

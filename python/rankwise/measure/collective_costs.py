@@ -35,7 +35,8 @@ _OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
 _VECTORS = ("bcast", "reduce", "allreduce", "reduce_scatter", "scan")
 _LAUNCHES = 3
 _MOST_SHARING = 128  # ranks that hand a token on
-_LIMITS_UP_TO_BYTES = 1 << 22
+_LIMITS_BYTES = (1 << 16, 1 << 22)  # sought up to, at least and at most
+_LIMITS_UP_TO_S = 0.05  # of one message
 LIMIT = "send_returns_up_to_bytes"
 
 
@@ -75,7 +76,7 @@ def measure_collectives(
             f"rankwise measure -o {output}"
         )
     path = samples_path_of(output)
-    launches = list(launches_of(topology, hosts, counts, seconds))
+    launches = list(launches_of(profile, topology, hosts, counts, seconds))
     try:
         with SamplesFile(path) as samples, meter("measuring collectives", len(launches)) as progress:
             campaign = last_of(read_campaigns(path)) if resume else None
@@ -102,7 +103,9 @@ def measure_collectives(
     return added.collectives
 
 
-def launches_of(topology: Topology, hosts: Sequence[str], counts: Sequence[int], seconds: float) -> Iterator[Launch]:
+def launches_of(
+    profile: Profile, topology: Topology, hosts: Sequence[str], counts: Sequence[int], seconds: float
+) -> Iterator[Launch]:
     """Yield what is to be launched. Raises InputError and UnusableEnvironmentError."""
     cpus = tuple(topology.pus_one_per_core())
     places = find_places(topology, hosts, (), cpu_quota())
@@ -112,10 +115,13 @@ def launches_of(topology: Topology, hosts: Sequence[str], counts: Sequence[int],
         raise InputError(f"--ranks {most[0]}: give 2 to {len(cpus)}, one a core, or leave it out")
     yield Launch("combine", ("combine",), cpus[:1])
     for link, at in places.items():
+        smallest, largest = _LIMITS_BYTES
+        while link in profile.links and largest > smallest and profile.links[link].send.time_s(largest) > _LIMITS_UP_TO_S:
+            largest //= 2  # a slow link would be busy with few messages for long
         words = ("--cells", "gap:8", "--budget-s", "1e-6", "--least", "1", "--most", "1", "--seconds", "5")
         yield Launch(
             f"limits {link}",
-            ("loggp", *words, "--limits-up-to", str(_LIMITS_UP_TO_BYTES)),
+            ("loggp", *words, "--limits-up-to", str(largest)),
             tuple(at.cpus_of_pairs(1)),
             at.hosts[:2],
         )

@@ -15,6 +15,7 @@ from rankwise import _core
 from rankwise.collectives.selection import Call, known_libraries, libraries_of, select
 from rankwise.errors import InputError, unreadable
 from rankwise.files import plain
+from rankwise.progress import tell
 from rankwise.records import computed, key, record
 from rankwise.units import format_count, format_size, format_time, parse_ints, parse_sizes
 from rankwise.workloads.base import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter",
          "barrier", "scan")  # fmt: skip
+_ROOTED = ("bcast", "reduce", "gather", "scatter")
 _MOST_RANKS = 2**20
 _INEXACT = "predicted by an algorithm of the same kind: the library's own stages and segments differ"
 
@@ -201,7 +203,9 @@ class CollectiveOptions(Options):
     )
     algorithm: str = option("", "Algorithms to compare: all, or ids: ring,rabenseifner. Default: the library's and the best.")
     element_bytes: int = option(4, "Bytes of the datatype, for rules that count elements.", least=1)
-    osu: Path | None = option(None, "Output of osu_allreduce or its like: the collective, sizes, and what they took.")
+    osu: Path | None = option(
+        None, "Output of osu_allreduce or its like (best with -f): the collective, sizes, and what they took."
+    )
 
 
 class CollectiveWorkload(Workload):
@@ -362,6 +366,10 @@ def _measured(options: CollectiveOptions) -> tuple[CollectiveOptions, dict[int, 
     require_known(found.collective, KINDS, f"{options.osu}: collective")
     times_s = {point.size_bytes: point.time_s for point in found.points}
     sizes = ",".join(map(str, times_s))
+    if found.collective in _ROOTED and not found.of_last:
+        tell(
+            f"note: {options.osu} has the mean over ranks, which end apart: osu_{found.collective} -f prints the slowest's time"
+        )
     return replace(options, collective=found.collective, size=sizes, element_bytes=found.element_bytes, osu=None), times_s
 
 

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rankwise.machine.link import Segment
 from rankwise.machine.profile import Profile
 from rankwise.machine.topology import Topology, pus_of
 from rankwise.measure import collective_costs
@@ -135,7 +137,16 @@ def test_launches_share_the_time_and_pin_one_rank_a_core() -> None:
         host="six", cpu_model="", memory_bytes=0, numa_nodes=[0], pus=pus_of(dict(zip(cpus, cpus, strict=True)), one, one),
         caches=[], allowed=cpus, source="sysfs",
     )  # fmt: skip
-    launches = {launch.name: launch for launch in launches_of(topology, ("n1", "n2"), (), 60.0)}
+    slow = import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca")
+    launches = {launch.name: launch for launch in launches_of(slow, topology, ("n1", "n2"), (), 60.0)}
+    assert launches["limits other-node"].arguments[-1] == str(1 << 22)
+    curve = slow.links["other-node"].send
+    model = replace(curve.models[curve.model], segments=(Segment(0, None, 1e-3, 4e-7),))  # 20 Mbit/s
+    slow = replace(
+        slow, links={"other-node": replace(slow.links["other-node"], send=replace(curve, models={curve.model: model}))}
+    )
+    slowly = {launch.name: launch for launch in launches_of(slow, topology, ("n1", "n2"), (), 60.0)}
+    assert slowly["limits other-node"].arguments[-1] == str(1 << 16)
     assert launches["limits other-node"].hosts == ("n1", "n2") and not launches["limits other-node"].shared_cpus
     assert launches["token"].cpus == (0, 1, 2, 3, 4, 5) and not launches["token"].shared_cpus
     assert launches["token shared"].cpus == 2 * launches["token"].cpus and launches["token shared"].shared_cpus

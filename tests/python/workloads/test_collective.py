@@ -66,6 +66,19 @@ def test_what_osu_measured_stands_beside_the_prediction(rankwise: Callable[..., 
     assert "measured" in shown and {"allreduce": " 11.7", "barrier": " 13.0"}[name] in shown
 
 
+def test_the_slowest_rank_counts_where_osu_prints_it(rankwise: Callable[..., Any]) -> None:
+    """A collective is done when its last rank is: the mean is of ranks that end apart where there is a root."""
+    full = SAMPLES.parent / "cluster-samples" / "osu70_alltoall_full.txt"
+    rows = predicted(rankwise, "--osu", str(full), "--ranks", "4", "--library", "mpich-5.0")
+    assert rows[0]["measured_s"] == pytest.approx(667.87e-6)  # under Max, of 436.55 on average
+    for kind, noted in (("Broadcast", True), ("Allreduce", False)):
+        Path("osu.txt").write_text(f"# OSU MPI {kind} Latency Test v7.0\n# Size       Avg Latency(us)\n8 3.5\n")
+        words = ("--osu", "osu.txt", "--ranks", "4", "--library", "mpich-5.0")
+        shown = rankwise("predict", "collective", *words)
+        assert shown.code == 0, shown.err
+        assert ("osu.txt has the mean over ranks, which end apart: osu_bcast -f prints" in shown.err) == noted
+
+
 def test_osu_files_of_no_collective(rankwise: Callable[..., Any]) -> None:
     for file, says in (
         (SAMPLES / "osu74_latency_default.txt", "is not the output of an OSU benchmark of a blocking collective"),

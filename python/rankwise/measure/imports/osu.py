@@ -54,6 +54,7 @@ class _Context:
     pairs: int = 1
     notes: tuple[str, ...] = ()
     aside: tuple[str, ...] = ()  # what tells this table from the send curve or another one: a datatype, where buffers lie
+    of_last: bool = False  # the slowest rank's figure counts, where it is printed (-f)
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,9 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None, every: bool =
         if title := _TITLE.fullmatch(line):
             benchmark, device = _benchmark(title, source.where, every)
             version = f" {title['version']}" if title["version"] else ""
-            context = _Context(benchmark.command + version, window or DEFAULT_WINDOW, notes=tuple(above), aside=device)
+            context = _Context(
+                benchmark.command + version, window or DEFAULT_WINDOW, notes=tuple(above), aside=device, of_last=every
+            )
             datatype, first_datatype, header, above = "", "", None, []
         elif threads := _THREADS.fullmatch(line):
             above.append(f"{path.name}: {threads[1].lower()}: {threads[2]}")
@@ -184,11 +187,13 @@ def read_osu(path: Path, lines: Sequence[str], window: int | None, every: bool =
 
 @dataclass(frozen=True)
 class MeasuredCollective:
-    """What a blocking collective took, by size; ``element_bytes``: of the datatype."""
+    """What a blocking collective took, by size; ``element_bytes``: of the datatype; ``of_last``: until the slowest rank was
+    done, else in the mean over ranks."""
 
     collective: str
     element_bytes: int
     points: tuple[Point, ...]
+    of_last: bool
 
 
 def read_collective(path: Path, lines: Sequence[str]) -> MeasuredCollective:
@@ -199,7 +204,8 @@ def read_collective(path: Path, lines: Sequence[str]) -> MeasuredCollective:
         raise InputError(f"{path} is not the output of an OSU benchmark of a blocking collective: give osu_allreduce's, say")
     named = next((found[1] for found in map(_DATATYPE.fullmatch, lines) if found), "")
     reduces = "reduce" in match[1]
-    return MeasuredCollective(match[1], 1 if named == "MPI_CHAR" or not reduces else 4, tables[0].points)
+    element_bytes = 1 if named == "MPI_CHAR" or not reduces else 4
+    return MeasuredCollective(match[1], element_bytes, tables[0].points, tables[0].statistic == "maximum")
 
 
 def _begins_rows(line: str, benchmark: _Benchmark) -> bool:
@@ -236,7 +242,8 @@ def _read_table(source: Lines, header: tuple[str, int], benchmark: _Benchmark, c
     path, (line, number) = source.path, header
     start = source.at(number)
     titles = _titles(line, start)
-    chosen = _chosen(titles, benchmark, start)
+    slowest = [title for title in titles if re.fullmatch(r"Max Lat(ency)? ?\(us\)", title)] if context.of_last else []
+    chosen = slowest[0] if slowest else _chosen(titles, benchmark, start)
     columns = [Column(title) for title in titles]
     rows, notes = Rows(), list(context.notes)
     sized = benchmark.keeps_as not in _NO_SIZE
@@ -272,7 +279,7 @@ def _read_table(source: Lines, header: tuple[str, int], benchmark: _Benchmark, c
     points = rows.finish(start, benchmark.least)
     if benchmark.messages:
         notes.append(f"{path.name}: the output does not say how many messages were in flight: {context.window} assumed")
-    statistic = "median" if chosen.startswith("P50 ") else "mean"
+    statistic = "maximum" if slowest else "median" if chosen.startswith("P50 ") else "mean"
     name, what = benchmark.name(context), benchmark.in_words(context)
     return Table(path, number, context.program, name, what, statistic, points, tuple(notes))
 
