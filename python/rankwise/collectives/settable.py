@@ -46,7 +46,7 @@ def settable(library: str, call: Call) -> Iterator[Setting]:
         pieces = [size for size in SEGMENTS if size < call.size_bytes <= size * _MOST_PIECES] if "segments" in entry else []
         # A segment is of a rank's share of the vector, or of a half.
         shares = {"segmented-ring": call.ranks, "split-binary": 2}.get(entry["as"], 1)
-        pieces = [size for size in pieces if size * shares < call.size_bytes or shares == 1]
+        pieces = [size for size in pieces if size * shares < call.size_bytes]
         for radix in entry.get("radices", (entry.get("radix", 2),)):
             if radix >= call.ranks and "radices" in entry:
                 continue

@@ -75,15 +75,17 @@ def measure_collectives(
             f"{output} was measured with another MPI ({profile.mpi_version[:40]}): measure with this one first, "
             f"rankwise measure -o {output}"
         )
-    path = samples_path_of(output)
+    path, processors = samples_path_of(output), len(topology.pus_one_per_core())
     launches = list(launches_of(profile, topology, hosts, counts, seconds))
     try:
         with SamplesFile(path) as samples, meter("measuring collectives", len(launches)) as progress:
             campaign = last_of(read_campaigns(path)) if resume else None
             if resume and (campaign is None or campaign.complete):
                 raise InputError(f"{path} holds no measurement of collectives to go on with: leave --resume out")
+            if campaign is not None and campaign.head["machine"]["mpi"]["library_version"] != machine["mpi"]["library_version"]:
+                raise InputError(f"{path}: the measurement of collectives was begun with another MPI: leave --resume out")
             identity = campaign.id if campaign is not None else str(
-                samples.begin(collectives=True, machine=machine)["campaign"]
+                samples.begin(collectives=True, processors=processors, machine=machine)["campaign"]
             )  # fmt: skip
             done = {str(witness["launch"]) for witness in campaign.witnesses} if campaign is not None else set()
             for launch in launches:
@@ -162,13 +164,14 @@ def last_of(campaigns: Sequence[Campaign]) -> Campaign | None:
 
 def with_costs(profile: Profile, campaign: Campaign) -> Profile:
     """Return a profile with what a measurement of collectives found. Raises RankwiseError where that is not all there."""
-    combine, hops_s = [], {}
+    combine: dict[int, float] = {}
+    hops_s: dict[str, float] = {}
     in_node: dict[tuple[str, int, int], list[float]] = defaultdict(list)
     for sample in campaign.samples:
         times_s: list[float] = sample["time_s"]
         match sample["kernel"]:
             case "combined":
-                combine.append((int(sample["size_bytes"]), times_s[0]))
+                combine[int(sample["size_bytes"])] = times_s[0]
             case "token":
                 hops_s[str(sample["launch"])] = median(times_s)
             case "collective":
@@ -182,8 +185,8 @@ def with_costs(profile: Profile, campaign: Campaign) -> Profile:
         for where, times_s in sorted(in_node.items())
     ]
     costs = CollectiveCosts(
-        str(machine["mpi"]["library_version"]), now(), tuple(sorted(combine)),
-        len(discover().pus_one_per_core()), max(0.0, hops_s["token shared"] - hops_s["token"]), tuple(rows),
+        str(machine["mpi"]["library_version"]), now(), tuple(sorted(combine.items())),
+        int(campaign.head["processors"]), max(0.0, hops_s["token shared"] - hops_s["token"]), tuple(rows),
     )  # fmt: skip
     links = dict(profile.links)
     for limit in campaign.limits:

@@ -108,10 +108,11 @@ def test_a_profile_of_another_mpi_is_not_mixed_with_this_one(rankwise: Rankwise,
 def test_figures_come_from_the_samples_alone(tmp_path: Path) -> None:
     path = tmp_path / "m.samples.jsonl"
     with SamplesFile(path) as samples:
-        head = samples.begin(collectives=True, machine={"mpi": {"library_version": "MPICH 5.0.2"}})
+        head = samples.begin(collectives=True, processors=6, machine={"mpi": {"library_version": "MPICH 5.0.2"}})
         of = {"record": "samples", "campaign": head["campaign"]}
         samples.append({**of, "kernel": "combined", "launch": "combine", "size_bytes": 800, "time_s": [2e-7]})
-        samples.append({**of, "kernel": "combined", "launch": "combine", "size_bytes": 8, "time_s": [1e-7]})
+        for time_s in (3e-7, 1e-7):  # cut off, and begun again
+            samples.append({**of, "kernel": "combined", "launch": "combine", "size_bytes": 8, "time_s": [time_s]})
         samples.append({**of, "kernel": "token", "launch": "token", "ranks": 2, "time_s": [1e-6, 9e-6, 2e-6]})
         samples.append({**of, "kernel": "token", "launch": "token shared", "ranks": 4, "time_s": [12e-6]})
         for launch, times_s in (("in node, 2 ranks, 0", [3e-6, 5e-6, 4e-6]), ("in node, 2 ranks, 1", [6e-6])):
@@ -124,7 +125,7 @@ def test_figures_come_from_the_samples_alone(tmp_path: Path) -> None:
     known = with_costs(import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca"), campaign)
     costs = known.collectives
     assert costs is not None and costs.combine == ((8, 1e-7), (800, 2e-7))
-    assert costs.handover_s == pytest.approx(10e-6)
+    assert costs.handover_s == pytest.approx(10e-6) and costs.processors == 6
     [row] = costs.in_node
     assert (row.collective, row.time_s, row.ci_s) == ("bcast", pytest.approx(5e-6), (4e-6, 6e-6))
     assert known.links["other-node"].parameters["send_returns_up_to_bytes"].value == 4096
