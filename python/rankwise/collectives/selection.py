@@ -164,7 +164,7 @@ def named(library: str, name: str, call: Call, why: str) -> Selection | None:
     if not entry:
         return None
     entry, falls = resolved(call, entry)
-    if falls:
+    if falls and not entry.get("same"):  # of other ranks than a power of two it may only be another schedule
         why += f"; {name} falls back on {entry['as']}: {falls}"
     found = Selection(
         library, name, entry["as"], why, entry.get("radix", 2), entry.get("segment_bytes", 0), exact=entry.get("exact", True)

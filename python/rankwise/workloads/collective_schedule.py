@@ -81,14 +81,17 @@ class Schedule:
         )  # fmt: skip
 
 
-# So many messages take some tenths of a second; beyond, collectives are extrapolated.
-_MOST_SQUARED, _MOST_WALKED, _MOST_MESSAGES, _LEAST_NODES = 128, 1024, 20_000, 16
+# So many messages take some tenths of a second; beyond, collectives are extrapolated. Up to 4,096 ranks those are walked that
+# send little.
+_MOST_SQUARED, _MOST_EXACT, _MOST_WALKED, _MOST_MESSAGES, _LEAST_NODES = 128, 4096, 1024, 20_000, 16
+_UNEVEN = 0.2  # what extrapolated ones have been off by where the ranks are no power of two
 
 
 def most_walked(schedule: Schedule, ranks_per_node: int) -> int:
     squared = not {schedule.algorithm, schedule.between}.isdisjoint(SQUARE) or schedule.collective == "alltoall"
     pieces = -(-schedule.size_bytes // schedule.segment_bytes) if schedule.segment_bytes else 1
-    return max(8 * ranks_per_node, min(_MOST_SQUARED if squared else _MOST_WALKED, _MOST_MESSAGES // pieces))
+    walked = _MOST_SQUARED if squared else _MOST_WALKED if schedule.ranks > _MOST_EXACT or pieces > 1 else _MOST_EXACT
+    return max(8 * ranks_per_node, min(walked, _MOST_MESSAGES // pieces))
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ class Extrapolated:
             on = max(1, base // factor**halvings)
             key = on, replace(part, ranks=on * each)
             shares[key] = shares.get(key, 0.0) + share
+        self._spread = 0.0 if schedule.ranks & (schedule.ranks - 1) == 0 else _UNEVEN
         self._walks = []
         for (on, part), share in shares.items():
             placed = (
@@ -149,7 +153,7 @@ class Extrapolated:
         ratio = time_s / first.time_s if first.time_s > 0 else 1.0
         resource, unit, held_s, size_bytes = first.busiest
         return ScaledCost(
-            time_s, first.low_s * ratio, first.high_s * ratio,
+            time_s, first.low_s * ratio * (1 - self._spread), first.high_s * ratio * (1 + self._spread),
             round(sum(share * cost.messages_per_rank for share, cost in costs)),
             round(sum(share * cost.blocks_per_rank for share, cost in costs)),
             (resource, unit, held_s * ratio, size_bytes * ratio),
@@ -157,9 +161,10 @@ class Extrapolated:
 
 
 # Of these a vector is divided among the ranks; in those of all blocks, what all ranks have together is passed on in each round.
-_DIVIDED = frozenset(
-    "rabenseifner ring segmented-ring recursive-halving scatter-doubling-allgather scatter-ring-allgather pairwise".split()
-)
+_DIVIDED = frozenset({
+    "rabenseifner", "rabenseifner-halves", "butterfly", "ring", "segmented-ring", "recursive-halving",
+    "scatter-doubling-allgather", "scatter-ring-allgather", "pairwise",
+})  # fmt: skip
 _OF_ALL_BLOCKS = frozenset({("alltoall", "bruck"), ("allgather", "gather-bcast")})
 
 
