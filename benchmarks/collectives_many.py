@@ -69,9 +69,8 @@ def compared(ranks: int, machine: _core.Machine) -> Iterator[tuple[float, bool]]
         found = Extrapolated(schedule, placement, most).cost(1, machine)
         error = found.time_s / full_s - 1
         if abs(error) > 0.01:
-            print(
-                f"  {ranks} ranks, {schedule.collective} {schedule.label}, {schedule.size_bytes} B, {each} a node: {100 * error:+.2f} %"
-            )
+            what = f"{schedule.collective} {schedule.label}, {schedule.size_bytes} B, {each} a node"
+            print(f"  {ranks} ranks, {what}: {100 * error:+.2f} %")
         yield error, found.low_s <= full_s * (1 + 1e-9) and full_s <= found.high_s * (1 + 1e-9)
 
 

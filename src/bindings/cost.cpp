@@ -247,6 +247,8 @@ void bind_cost(nb::module_& m) {
             return machine;
           },
           nb::arg("bytes_per_s"), "Return the machine with a card of this rate.")
+      .def("where_sends_may_go_on", &Machine::where_sends_may_go_on,
+           "The machine where no send waits whose limit is not known; None where all limits are.")
       .def("with_network", &Machine::with_network, nb::arg("latency"), nb::arg("bandwidth"),
            "Return the machine with another network: latency between nodes times a factor, and the bandwidth of links between "
            "nodes, of the card and of all switches times another. Raises ValueError for factors that are not above 0.")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace rankwise {
@@ -198,6 +199,17 @@ Machine Machine::with_network(double latency, double bandwidth) const {
   if (machine.card) machine.card->bytes_per_s *= bandwidth;
   for (SwitchLevel& level : machine.levels) level.up_bytes_per_s *= bandwidth;
   return machine;
+}
+
+std::optional<Machine> Machine::where_sends_may_go_on() const {
+  Machine machine = *this;
+  bool unknown = false;
+  for (std::optional<LinkCost>& link : machine.links) {
+    if (!link || link->rendezvous_from_bytes) continue;
+    link->rendezvous_from_bytes = std::numeric_limits<Index>::max();
+    unknown = true;
+  }
+  return unknown ? std::optional(std::move(machine)) : std::nullopt;
 }
 
 void Machine::check() const {

@@ -154,6 +154,9 @@ struct Machine {
   // card and of all switches. What a message costs a processor, message rates and eager limits stay. Throws
   // std::invalid_argument for factors that are not above 0.
   [[nodiscard]] Machine with_network(double latency, double bandwidth) const;
+  // The machine where sends wait for nobody whatever their size, over links of which it is not known from which size on they do.
+  // Nothing: it is known of all.
+  [[nodiscard]] std::optional<Machine> where_sends_may_go_on() const;
   // Throws std::invalid_argument for rates that are not above 0, and levels that do not grow.
   void check() const;
 };

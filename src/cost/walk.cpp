@@ -1,7 +1,6 @@
 #include "cost/walk.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "cost/prices.hpp"
@@ -533,17 +532,6 @@ bool Walk::sends_wait(Index block_bytes, const Machine& machine) const {
   return std::any_of(sizes_.begin(), sizes_.end(), [&](Index blocks) { return blocks > 0 && blocks * block_bytes >= limit; });
 }
 
-// Where it is not known up to which size sends wait for nobody, they may do so at any.
-double Walk::low_if_unknown_s(Index block_bytes, const Placement* placement, const Machine& machine) const {
-  const auto is_unknown = [](const std::optional<LinkCost>& link) { return link && !link->rendezvous_from_bytes; };
-  if (std::none_of(machine.links.begin(), machine.links.end(), is_unknown)) return std::numeric_limits<double>::infinity();
-  Machine eager = machine;
-  for (std::optional<LinkCost>& link : eager.links) {
-    if (is_unknown(link)) link->rendezvous_from_bytes = std::numeric_limits<Index>::max();
-  }
-  return follow(block_bytes, placement, eager, nullptr).low_s;
-}
-
 Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const {
   if (block_bytes < 0) invalid("block size " + std::to_string(block_bytes) + " B is negative: give at least 0");
   constexpr Index limit = Index{1} << 62;
@@ -581,7 +569,6 @@ Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& 
   // Nothing is done before the busiest resource has passed all; in flight that is the time as often as not.
   if (is_blocking(mode_)) cost.low_s = std::max(cost.low_s, std::min(cost.time_s(), 0.9 * cost.busiest.held_s));
   cost.high_s = errs.high * cost.time_s();
-  if (of_ == Of::collective) cost.low_s = std::min(cost.low_s, low_if_unknown_s(block_bytes, placement, machine));
   return cost;
 }
 

@@ -167,7 +167,6 @@ class Walk {
   void describe_work(const Step& step, bool first, Part& part) const;
   [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const;
-  [[nodiscard]] double low_if_unknown_s(Index block_bytes, const Placement* placement, const Machine& machine) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 

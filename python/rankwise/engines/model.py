@@ -91,6 +91,8 @@ class Model:
         if "card" in self.assumed(placement):
             faster = cost_of(of_program, block_bytes, with_faster_card(self.machine, placement.most_on_a_node))
             low_s = min(low_s, self.interval(program.mode, faster, sizes, width)[0])
+        if program.limits_count and (other := self.machine.where_sends_may_go_on()) is not None:
+            low_s = min(low_s, self.interval(program.mode, cost_of(of_program, block_bytes, other), sizes, width)[0])
         notes = (*program.notes, *self.notes(program.mode, sizes, placement))
         return price_of(cost, block_bytes, (low_s, high_s), notes)
 

@@ -63,6 +63,7 @@ class Program:
     schedules: Any  # of a kind that engines/judge.py knows, or with a method judged(placement): can be hashed
     mode: str = "isend"
     notes: Sequence[str] = ()  # what weakens its price
+    limits_count: bool = False  # whether its interval covers that sends wait for nobody where it is not known whether they do
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class CollectiveCase(Case):
         return {"ranks": str(self.ranks), **size, **by, "algorithm": self.way}
 
     def program(self) -> Program:
-        return Program(self.schedule, notes=(self.remark,) if self.remark else ())
+        return Program(self.schedule, notes=(self.remark,) if self.remark else (), limits_count=True)
 
     def predict(self, model: Pricer) -> Row:
         row = self.priced(model, self.program(), 1, self.others)
@@ -117,7 +117,9 @@ class CollectiveCase(Case):
         if costs is None or self.selected_by != "library" or self.others or self.library not in libraries_of(costs.mpi)[0]:
             return row
         call = Call(self.collective, self.number, self.message_bytes, self.nodes_of_ranks)
-        span = measured_in_nodes(call, self.schedule, costs, lambda leaders: model.price(self, Program(leaders), 1).span)
+        span = measured_in_nodes(
+            call, self.schedule, costs, lambda leaders: model.price(self, Program(leaders, limits_count=True), 1).span
+        )
         if span is None:
             return row
         notes = (*(note for note in row.notes if note != self.remark), NOTE)
