@@ -204,7 +204,8 @@ def _with_stages(rules: Mapping[str, Any], entry: Mapping[str, Any], found: Sele
         stages[stage] = flat or ("binomial" if stage == "within" else "linear")
         if chosen is not None and chosen.radix != 2:
             found = replace(found, radix=chosen.radix)
-    if stages["within"] and stages["within"] not in _WITHIN and call.kind not in BY_RANK:
+    of_one_kind = found.algorithm == "gather-bcast" or call.kind in ("gather", "scatter")
+    if stages["within"] and stages["within"] not in _WITHIN and not of_one_kind:
         found = replace(found, exact=False)
         stages["within"] = "binomial"
     return replace(found, **stages)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from rankwise import _core
 from rankwise.collectives.selection import Call, known_libraries, libraries_of, named, select
 from rankwise.errors import InputError
+from rankwise.workloads.collective_schedule import Schedule
 
 KINDS = (
     "bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter",
@@ -85,6 +87,18 @@ def test_stages_are_selected_by_the_rules_of_their_own_collectives() -> None:
     )
     found = select("openmpi-5.0", Call("scatter", 24, 1000, tuple(rank // 8 for rank in range(24))))
     assert (found.algorithm, found.between) == ("node-aware", "linear-nonblocking")
+
+
+@pytest.mark.parametrize("library", known_libraries())
+@pytest.mark.parametrize(("ranks", "each"), [(8, 2), (24, 8), (15, 3), (7, 1)])
+def test_what_is_selected_can_be_carried_out_at_every_size(library: str, ranks: int, each: int) -> None:
+    nodes = tuple(rank // each for rank in range(ranks))
+    placement = _core.Placement.on_nodes(np.array(nodes, np.int32))
+    for kind in KINDS:
+        for size in (0, *(1 << power for power in range(0, 23, 2))):
+            call = Call(kind, ranks, size, nodes)
+            schedule = Schedule.of(select(library, call), call)
+            assert schedule.core.why_not(placement) == "" and schedule.core.messages(placement), (kind, size, schedule)
 
 
 def test_rabenseifner_falls_back_on_linear_where_there_are_few_elements() -> None:
