@@ -198,7 +198,7 @@ void store_close(uint32_t state) {
   me->ended = me->last.ticks;
   struct rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) == 0) me->involuntary_switches = (uint64_t)usage.ru_nivcsw;
-  if (state) me->state = state;
+  if (state && me->state != STATE_ABORTED) me->state = state;  // what aborts may finalize on its way out
 }
 
 __attribute__((destructor)) static void at_exit(void) {

@@ -40,7 +40,10 @@ static void one_is_gone(void) {
 
 static void one_aborts(void) {
   if (rank == 0) sleep(2);
-  if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 4);
+  if (rank == 0) {
+    MPI_Abort(MPI_COMM_WORLD, 4);
+    pause();  // it may return before the launcher ends all
+  }
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
