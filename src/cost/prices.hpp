@@ -50,10 +50,9 @@ class Prices {
     });
   }
 
-  // The time of adding so many blocks of a vector to another's.
-  [[nodiscard]] double combine_s(Index blocks) const {
-    return machine_.combine && blocks > 0 ? (*machine_.combine)(blocks * block_bytes_) : 0.0;
-  }
+  // Whether it is known what adding a vector to another takes; the time of adding so many blocks.
+  [[nodiscard]] bool combines() const { return machine_.combine.has_value(); }
+  [[nodiscard]] double combine_s(Index blocks) const { return blocks > 0 ? (*machine_.combine)(blocks * block_bytes_) : 0.0; }
 
   // of_representatives: the passage is one of the representatives, which have no numbers of their own.
   const Price& of(const Passage& passage, LinkClass link, bool of_representatives) {

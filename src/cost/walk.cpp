@@ -183,6 +183,7 @@ class Clock {
     timed_ = std::all_of(prices_.begin(), prices_.end(), [&](const Prices::Price* price) {
       return price == nullptr || (price->steps != nullptr && (!is_blocking(mode) || price->steps->chain));
     });
+    combines_ = goes_on_ && !timed_ && prices.combines();
   }
 
   // Notes in history what is followed; part: which of the round's it is.
@@ -296,14 +297,8 @@ class Clock {
       for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
     }
     if (goes_on_) follow_links(rank, first, end, begin_s);
-    for (Id i = first; i < end; ++i) {
-      const Walk::Transfer& transfer = part_.transfers[i];
-      if (timed_) {
-        ready_s += work_.work_s(transfer.copied, transfer.added);
-      } else if (goes_on_) {
-        ready_s += work_.combine_s(transfer.added);
-      }
-    }
+    for (Id i = first; timed_ && i < end; ++i) ready_s += work_.work_s(part_.transfers[i].copied, part_.transfers[i].added);
+    for (Id i = first; combines_ && i < end; ++i) ready_s += work_.combine_s(part_.transfers[i].added);
     if (history_ != nullptr) note(rank, first, end, begin_s);
   }
 
@@ -459,6 +454,7 @@ class Clock {
   History* history_ = nullptr;
   int part_number_ = 0;
   History::Term term_ = History::Term::message;  // of the step that is completed
+  bool combines_ = false;                        // additions take time: of ranks that go on, where steps were not timed
   bool timed_ = false;                           // the steps themselves were timed, on every link in use
 };
 

@@ -13,22 +13,12 @@ namespace rankwise {
 
 namespace {
 
-// The median of some batches of at least `batch_s` of adding vectors of doubles, as a reduction does.
+// Adding vectors of doubles, as a reduction does.
 double combine_s(std::size_t bytes, double batch_s) {
   const auto count = static_cast<int>(bytes / sizeof(double));
   const std::vector<double> in(static_cast<std::size_t>(count), 1e-9);
   std::vector<double> out(static_cast<std::size_t>(count), 1.0);
-  const auto batch = [&](int times) {
-    const double start_s = processor_s();
-    for (int i = 0; i < times; ++i) mpi(MPI_Reduce_local(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM));
-    return (processor_s() - start_s) / times;
-  };
-  int times = 1;
-  while (batch(times) * times < batch_s) times *= 2;
-  std::vector<double> times_s;
-  for (int i = 0; i < 9; ++i) times_s.push_back(batch(times));
-  std::nth_element(times_s.begin(), times_s.begin() + 4, times_s.end());
-  return times_s[4];
+  return median_of_batches_s(batch_s, [&] { mpi(MPI_Reduce_local(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM)); });
 }
 
 }  // namespace

@@ -42,26 +42,18 @@ BoxCopy rows_into_message(std::size_t bytes, std::size_t row_bytes) {
   return BoxCopy::of_box(1, extent, row_bytes, from, into);
 }
 
-// Half of there and back, the median of some batches of at least `batch_s`.
+// Half of there and back.
 double copy_s(std::size_t bytes, std::size_t row_bytes, double batch_s) {
   const BoxCopy pack = rows_into_message(bytes, row_bytes);
   const BoxCopy unpack = pack.reversed();
   std::vector<std::byte> memory(rows_memory(bytes, row_bytes), std::byte{1});
   std::vector<std::byte> message(rows_message(bytes, row_bytes), std::byte{2});
-  const auto batch = [&](int copies) {
-    const double start_s = processor_s();
-    for (int i = 0; i < copies; ++i) {
-      run(pack, message.data(), memory.data());
-      run(unpack, memory.data(), message.data());
-    }
-    return (processor_s() - start_s) / (2 * copies);
-  };
-  int copies = 1;
-  while (batch(copies) * 2 * copies < batch_s) copies *= 2;
-  std::vector<double> times_s;
-  for (int i = 0; i < 9; ++i) times_s.push_back(batch(copies));
-  std::nth_element(times_s.begin(), times_s.begin() + 4, times_s.end());
-  return times_s[4];
+  return median_of_batches_s(batch_s,
+                             [&] {
+                               run(pack, message.data(), memory.data());
+                               run(unpack, memory.data(), message.data());
+                             }) /
+         2;
 }
 
 }  // namespace

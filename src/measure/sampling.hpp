@@ -5,6 +5,8 @@
 #include <mpi.h>
 #include <time.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -47,6 +49,22 @@ inline double processor_s() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// What some work takes of the processor: the median of nine batches, each of at least `batch_s`.
+template <typename Work>
+double median_of_batches_s(double batch_s, Work work) {
+  const auto batch = [&work](int times) {
+    const double start_s = processor_s();
+    for (int i = 0; i < times; ++i) work();
+    return (processor_s() - start_s) / times;
+  };
+  int times = 1;
+  while (batch(times) * times < batch_s) times *= 2;
+  std::array<double, 9> times_s{};
+  for (double& time_s : times_s) time_s = batch(times);
+  std::nth_element(times_s.begin(), times_s.begin() + 4, times_s.end());
+  return times_s[4];
 }
 
 // Lets time pass without holding the processor.

@@ -27,14 +27,19 @@ void send_down(Rounds& rounds, const Team& team, const Tree& tree) {
 }
 
 template <typename Parent>
-void along(Rounds& rounds, const Team& team, Parent parent_and_round) {
+Tree tree_of(Index size, Parent parent_and_round) {
   Tree tree{{0}, {-1}};
-  for (Index v = 1; v < team.size(); ++v) {
+  for (Index v = 1; v < size; ++v) {
     const auto [parent, at] = parent_and_round(v, tree);
     tree.parent.push_back(parent);
     tree.at.push_back(at);
   }
-  send_down(rounds, team, tree);
+  return tree;
+}
+
+template <typename Parent>
+void along(Rounds& rounds, const Team& team, Parent parent_and_round) {
+  send_down(rounds, team, tree_of(team.size(), parent_and_round));
 }
 
 Index after(const Tree& tree, Index parent) { return tree.at[static_cast<std::size_t>(parent)] + 1; }
@@ -57,9 +62,8 @@ void bcast_pipeline(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
 }
 
 // As Open MPI numbers it: the children of a level's i-th are the next level's i-th, (width + i)-th, ...
-void bcast_tree(Rounds& rounds, const Team& team, const Spec& spec) {
-  const Index children = std::max<Index>(2, spec.radix);
-  along(rounds, team, [&](Index v, const Tree& tree) {
+Tree level_by_level(Index size, Index children) {
+  return tree_of(size, [&](Index v, const Tree& tree) {
     Index start = 1;
     Index above = 0;
     Index width = 1;
@@ -73,21 +77,16 @@ void bcast_tree(Rounds& rounds, const Team& team, const Spec& spec) {
   });
 }
 
+void bcast_tree(Rounds& rounds, const Team& team, const Spec& spec) {
+  send_down(rounds, team, level_by_level(team.size(), std::max<Index>(2, spec.radix)));
+}
+
 // Down the left half of a binary tree one half of the vector, down the right half the other; then each gives its half to its
 // mirror image, and the root to the last rank, where that has none.
 void bcast_split(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
   const Index size = team.size();
   if (size == 1) return;
-  Tree tree{{0}, {-1}};
-  for (Index v = 1, start = 1, above = 0, width = 1; v < size; ++v) {
-    if (v == start + 2 * width) {
-      above = start;
-      width *= 2;
-      start = v;
-    }
-    tree.parent.push_back(above + (v - start) % width);
-    tree.at.push_back(after(tree, tree.parent.back()));
-  }
+  const Tree tree = level_by_level(size, 2);
   const Index pieces = team.part[0][0].count;
   for (Index k = 0; k < pieces; ++k) {
     for (Index v = 1; v < size; ++v) {
@@ -215,7 +214,6 @@ std::vector<Index> halve(Rounds& rounds, const Team& team, bool nearest_first) {
 
 void halve_near(Rounds& rounds, const Team& team, const Spec& /*spec*/) { halve(rounds, team, true); }
 void halve_far(Rounds& rounds, const Team& team, const Spec& /*spec*/) { halve(rounds, team, false); }
-constexpr Make allgather_doubling = backwards<halve_far, false>;
 constexpr Make regrow_near = backwards<halve_near, false>;
 
 // The largest power of two of members. Of the first 2 e every second hands what it has to its neighbour and stands by; the
@@ -485,7 +483,7 @@ constexpr CollectiveAlgorithm collectives[] = {
     {"bcast", "binomial-nearest-first", "down a binomial tree, the nearest first", ompi, bcast_near},
     {"bcast", "k-nomial", "down a tree whose radix is k", ompi, bcast_knomial, Divides::nothing, Needs::nothing, false, true},
     {"bcast", "scatter-doubling-allgather", "scattered, then gathered by recursive doubling", thakur,
-     both<scatter_binomial, allgather_doubling_of_any>, Divides::ranks},
+     both<scatter_binomial, allgather_doubling>, Divides::ranks},
     {"bcast", "scatter-ring-allgather", "scattered, then gathered around a ring", thakur,
      both<scatter_binomial, allgather_ring>, Divides::ranks},
     {"bcast", "split-binary", "a half down each side of a binary tree, then exchanged", ompi, bcast_split, Divides::halves,

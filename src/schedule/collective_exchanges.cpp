@@ -13,7 +13,7 @@ void allgather_linear(Rounds& rounds, const Team& team, const CollectiveSpec& /*
 
 // Recursive doubling among any number of ranks: where the other half is not full, those that met a partner there hand its parts
 // on to those that did not.
-void allgather_doubling_of_any(Rounds& rounds, const Team& team, const CollectiveSpec& /*spec*/) {
+void allgather_doubling(Rounds& rounds, const Team& team, const CollectiveSpec& /*spec*/) {
   const Index size = team.size();
   for (Index mask = 1; mask < size; mask *= 2) {
     for (Index v = 0; v < size; ++v) {

@@ -1,18 +1,12 @@
 // Algorithms of collectives in which every rank does alike: each with all others, around a ring, or at growing distances.
 #pragma once
 
-#include <bit>
-
 #include "schedule/collectives.hpp"
 
 namespace rankwise {
 
-[[nodiscard]] inline Index power_below(Index ranks) {
-  return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(ranks)));
-}
-
 void allgather_linear(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
-void allgather_doubling_of_any(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
+void allgather_doubling(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
 void allgather_bruck(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
 void allgather_neighbor(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
 void alltoall_linear(Rounds& rounds, const Team& team, const CollectiveSpec& spec);

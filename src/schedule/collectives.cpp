@@ -67,7 +67,7 @@ std::pair<Index, Index> division(const CollectiveSpec& spec) {
   const Index parts = divides == Divides::nothing  ? 1
                       : divides == Divides::halves ? 2
                       : divides == Divides::ranks  ? members
-                                                   : static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(members)));
+                                                   : power_below(members);
   const Index part = (spec.bytes + parts - 1) / parts;
   const bool whole = !algorithm.segments || spec.segment_bytes <= 0 || part <= spec.segment_bytes;
   return {parts, whole ? 1 : (part + spec.segment_bytes - 1) / spec.segment_bytes};

@@ -5,6 +5,7 @@
 // from rank i to rank j; barrier has one without bytes. A message that adds is combined with what its receiver holds.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,6 +32,11 @@ struct CollectiveSpec {
 };
 
 using Blocks = std::vector<SlotRange>;
+
+// The largest power of two that is no more than a number of ranks.
+[[nodiscard]] inline Index power_below(Index ranks) {
+  return static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(ranks)));
+}
 
 struct CollectiveMessage {
   Index round = 0;

@@ -300,12 +300,12 @@ def collective_blocks(costs: CollectiveCosts, profile: Profile) -> Iterator[Bloc
     def cell(size: int) -> Callable[[str], str]:
         return lambda kind: "" if size not in rows[kind] else format_time(rows[kind][size].time_s)
 
-    yield Sentence(f"Reductions add {format_bandwidth(size / time_s)}, at {format_size(size)}.")
+    yield Sentence(f"MPI_SUM of doubles, in one rank: {format_bandwidth(size / time_s)} at {format_size(size)}.")
     if eager:
-        yield Sentence(f"MPI_Send does not wait for its receiver up to: {eager}.")
+        yield Sentence(f"Eager limit, up to which MPI_Send does not wait for its receiver: {eager}.")
     yield Sentence(
-        f"Where two ranks share a processor, each takes a message up {format_time(costs.handover_s)} later "
-        f"({costs.processors} processors a node)."
+        f"With two ranks on each of the node's {costs.processors} processors a message arrives {format_time(costs.handover_s)} "
+        "later: its receiver waits for its turn."
     )
     barrier_s = [row.time_s for row in costs.in_node if (row.ranks, row.collective) == (most, "barrier")]
     if barrier_s:

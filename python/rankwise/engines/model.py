@@ -27,6 +27,7 @@ _NOTES = {
     "exchange": "not measured: bidirectional ping-pong (full overlap is assumed: a lower bound)",
     "exchange-gap": "not measured: send overhead (LogGP o is taken as 0)",
 }
+_NO_LIMIT = "not measured: the eager limit, up to which MPI_Send does not wait for its receiver (rankwise measure collectives)"
 _NEEDS = {
     "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",
 }  # fmt: skip
@@ -91,9 +92,10 @@ class Model:
         if "card" in self.assumed(placement):
             faster = cost_of(of_program, block_bytes, with_faster_card(self.machine, placement.most_on_a_node))
             low_s = min(low_s, self.interval(program.mode, faster, sizes, width)[0])
+        notes = [*program.notes, *self.notes(program.mode, sizes, placement)]
         if program.limits_count and (other := self.machine.where_sends_may_go_on()) is not None:
             low_s = min(low_s, self.interval(program.mode, cost_of(of_program, block_bytes, other), sizes, width)[0])
-        notes = (*program.notes, *self.notes(program.mode, sizes, placement))
+            notes.append(_NO_LIMIT)
         return price_of(cost, block_bytes, (low_s, high_s), notes)
 
     def assumed(self, placement: _core.Placement) -> list[str]:

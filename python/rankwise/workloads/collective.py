@@ -96,20 +96,11 @@ class CollectiveCase(Case):
         return Program(self.schedule, notes=(self.remark,) if self.remark else (), limits_count=True)
 
     def predict(self, model: Pricer) -> Row:
-        row = self.priced(model, self.program(), 1, self.others)
-        row = self._in_nodes(model, replace(row, notes=(*row.notes, *self._unknown(model))))
+        row = self._in_nodes(model, self.priced(model, self.program(), 1, self.others))
         if self.measured_s is None:
             return row
         measured = {"measured_s": self.measured_s, "error": row.time_s / self.measured_s - 1}
         return replace(row, figures={**row.figures, **measured})
-
-    def _unknown(self, model: Pricer) -> tuple[str, ...]:
-        limits = ("send_returns_up_to_bytes", "rendezvous_from_bytes")
-        for name, link in model.profile.links.items():
-            known = {**link.parameters, **(link.send.models["loggp"].parameters if "loggp" in link.send.models else {})}
-            if not any(limit in known for limit in limits):
-                return (f"not measured: up to which size sends over {name} wait for nobody (rankwise measure collectives)",)
-        return ()
 
     def _in_nodes(self, model: Pricer, row: Row) -> Row:
         """Return the row of what a library selects with what was measured of it within nodes."""
@@ -307,10 +298,12 @@ class CollectiveWorkload(Workload):
         selected = [row for row in rows if row.case.selected_by == "library"]  # type: ignore[attr-defined]
         if not selected:
             return rows
-        of_rest = min((row for row in rows if row not in selected), key=lambda row: row.time_s)
+        rest = [row for row in rows if row not in selected]
+        best = min((*rest, *selected), key=lambda row: row.time_s)  # what was measured of the library may beat all messages
         measured_s = selected[0].case.measured_s  # type: ignore[attr-defined]
-        best_case = replace(of_rest.case, selected_by="best", measured_s=measured_s)  # type: ignore[type-var]
-        return [*selected, replace(of_rest, case=best_case)]
+        nobodys = {"library": None, "library_name": None, "why": None}
+        best_case = replace(best.case, selected_by="best", measured_s=measured_s, **nobodys)  # type: ignore[type-var]
+        return [*selected, replace(best, case=best_case)]
 
     def columns(self, row: Row) -> dict[str, str]:
         cells = {"times best": f"{row.figures['times_best']:.2f}"} if "times_best" in row.figures else {}

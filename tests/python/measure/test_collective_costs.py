@@ -32,7 +32,7 @@ def profile(rankwise: Rankwise) -> Path:
 def test_a_profile_gets_reductions_limits_and_collectives_within_a_node(rankwise: Rankwise, profile: Path) -> None:
     result = rankwise("measure", "collectives", "-o", profile, "--seconds", "2", "--ranks", "2")
     assert result.code == 0, result.err
-    assert result.out.startswith("Reductions add ") and "MPI_Barrier of 2 ranks on a node: " in result.out
+    assert result.out.startswith("MPI_SUM of doubles, in one rank: ") and "MPI_Barrier of 2 ranks on a node: " in result.out
     read = Profile.load(profile)
     found = read.collectives
     assert found is not None and found.mpi == read.mpi_version
