@@ -310,6 +310,7 @@ def collective_blocks(costs: CollectiveCosts, profile: Profile) -> Iterator[Bloc
     barrier_s = [row.time_s for row in costs.in_node if (row.ranks, row.collective) == (most, "barrier")]
     if barrier_s:
         yield Sentence(f"MPI_Barrier of {most} ranks on a node: {format_time(barrier_s[0])}.")
+    yield Sentence("Other collectives, by the bytes of the vector, or of all blocks that a rank sends or gathers:")
     yield Table(
         [Column(f"{most} ranks on a node", str), *(Column(format_size(size), cell(size)) for size in sizes)], list(rows)
     )

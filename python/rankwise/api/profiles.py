@@ -207,6 +207,7 @@ class Added(Result):
             yield packing_table(self.found)
             return
         if isinstance(self.found, CollectiveCosts):
+            yield Sentence(self.conclusion, mark=YES)
             yield from collective_blocks(self.found, self.machine.profile)
             yield Next([(f"rankwise predict collective allreduce --profile {self.machine.path}", "")])
             return

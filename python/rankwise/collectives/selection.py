@@ -99,6 +99,15 @@ class Selection:
     exact: bool = True
 
 
+def pieces_of(algorithm: str, ranks: int, size_bytes: int, segments: Sequence[int], most: int) -> list[int]:
+    """Return the segments that divide what an algorithm sends at once: a vector, a rank's share of it, or a half of it.
+
+    ``most``: pieces of the vector.
+    """
+    shares = {"segmented-ring": ranks, "split-binary": 2}.get(algorithm, 1)
+    return [size for size in segments if size * shares < size_bytes <= size * most]
+
+
 @cache
 def rules_of(family: str) -> dict[str, Any]:
     """Return the rules of a family of libraries: openmpi or mpich."""

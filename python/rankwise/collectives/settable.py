@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rankwise.collectives.selection import Call, algorithms_of, resolved, rules_of
+from rankwise.collectives.selection import Call, algorithms_of, pieces_of, resolved, rules_of
 
 SEGMENTS = (8192, 32768, 131072, 262144)
 _MOST_PIECES = 1024
@@ -43,10 +43,7 @@ def settable(library: str, call: Call) -> Iterator[Setting]:
         entry = resolved(call, {**known.get(name, {}), **more})[0]
         if not entry.get("exact", True):
             continue
-        pieces = [size for size in SEGMENTS if size < call.size_bytes <= size * _MOST_PIECES] if "segments" in entry else []
-        # A segment is of a rank's share of the vector, or of a half.
-        shares = {"segmented-ring": call.ranks, "split-binary": 2}.get(entry["as"], 1)
-        pieces = [size for size in pieces if size * shares < call.size_bytes]
+        pieces = pieces_of(entry["as"], call.ranks, call.size_bytes, SEGMENTS, _MOST_PIECES) if "segments" in entry else []
         for radix in entry.get("radices", (entry.get("radix", 2),)):
             if radix >= call.ranks and "radices" in entry:
                 continue

@@ -114,7 +114,7 @@ def launches_of(
     if not places:
         raise UnusableEnvironmentError("this process may use one CPU only: two ranks need two (see 'taskset -p $$')")
     if most := [count for count in counts if not 2 <= count <= len(cpus)]:
-        raise InputError(f"--ranks {most[0]}: give 2 to {len(cpus)}, one a core, or leave it out")
+        raise InputError(f"--ranks {most[0]}: this node has {len(cpus)} cores, one for each rank: give at least 2, and no more")
     yield Launch("combine", ("combine",), cpus[:1])
     for link, at in places.items():
         smallest, largest = _LIMITS_BYTES

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rankwise import _core
-from rankwise.collectives.selection import BY_RANK, SQUARE, Call, Selection
+from rankwise.collectives.selection import BY_RANK, SQUARE, Call, Selection, pieces_of
 from rankwise.units import format_size
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def candidates_of(collective: str, ranks: int, size_bytes: int, several_nodes: b
                 for other in flat if several_nodes
             ]  # fmt: skip
             continue
-        pieces = [size for size in _SEGMENTS if size < size_bytes <= size * _MOST_PIECES] if one.segments else []
+        pieces = pieces_of(one.id, ranks, size_bytes, _SEGMENTS, _MOST_PIECES) if one.segments else []
         found += [
             Schedule(collective, ranks, size_bytes, one.id, radix, segment)
             for radix in RADIX.get(one.id, (2,)) for segment in (0, *pieces)

@@ -59,9 +59,11 @@ def test_the_librarys_own_figures_within_a_node_take_the_place_of_messages(rankw
     row = first_row(rankwise, *one, "mpich-5.0")
     assert (row["time_s"], row["time_lo_s"], row["time_hi_s"]) == pytest.approx((1e-6, 0.9e-6, 1.2e-6))
     assert "within nodes as measured: the library's own collectives through shared memory" in row["notes"]
-    large = rankwise("predict", "collective", *one, "mpich-5.0", "--bytes", "80kB", "--json").json["rows"]
-    fastest = min(large, key=lambda row: row["time_s"])
-    assert (fastest["times_best"], large[1]["selected_by"], large[1]["time_s"]) == (1.0, "best", fastest["time_s"])
+    # Messages of other algorithms are no match for that: nothing is called the best.
+    large = rankwise("predict", "collective", *one, "mpich-5.0", "--bytes", "80kB")
+    assert large.out.startswith("✓ mpich-5.0 takes 40.0 us for bcast of 80 kB within the node, as measured.")
+    (only,) = rankwise("predict", "collective", *one, "mpich-5.0", "--bytes", "80kB", "--json").json["rows"]
+    assert only["selected_by"] == "library" and "times_best" not in only
     assert first_row(rankwise, *one, "openmpi-4.1")["time_s"] < 0.9e-6  # measured of another library
     # Over 4 nodes of 2: reduce in the nodes, the leaders' allreduce, bcast in the nodes.
     both = ("allreduce", "--bytes", "8", "--ranks", "8", "--ranks-per-node", "2", "--library", "mpich-5.0", "--profile")
