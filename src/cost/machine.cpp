@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -109,6 +110,17 @@ std::optional<LinkClass> Machine::stand_in(LinkClass link) const {
   return std::nullopt;
 }
 
+double Resource::rate(Index size_bytes) const {
+  if (exchange_shares.empty()) return bytes_per_s;
+  const auto above = std::lower_bound(exchange_shares.begin(), exchange_shares.end(), size_bytes,
+                                      [](const auto& row, Index size) { return row.first < size; });
+  if (above == exchange_shares.begin()) return bytes_per_s * above->second;
+  const auto below = std::prev(above);
+  if (above == exchange_shares.end()) return bytes_per_s * below->second;
+  const double part = static_cast<double>(size_bytes - below->first) / static_cast<double>(above->first - below->first);
+  return bytes_per_s * (below->second + part * (above->second - below->second));
+}
+
 Hold Machine::hold(std::size_t resource, LinkClass link, Index size_bytes) const {
   const std::optional<Resource>* shared = nullptr;
   std::optional<Resource> of_level;
@@ -137,11 +149,11 @@ Hold Machine::hold(std::size_t resource, LinkClass link, Index size_bytes) const
   // A card of unknown rate passes what one message does, or as seen in a burst of messages between two ranks.
   if (!*shared) return {cost.exchange_gap ? std::min(alone_s, (*cost.exchange_gap)(size_bytes)) : alone_s};
   const double lane = cost.send.lane();
-  const double rate = std::max((*shared)->bytes_per_s, lane);
-  const double held_s = lane > 0 ? alone_s * lane / rate : 0.0;
+  const double rate = (*shared)->rate(size_bytes);
+  const double held_s = lane > 0 ? alone_s * lane / std::max(rate, lane) : 0.0;
   // In caches one message is faster than many that share the memory; on a network it is so by its first bytes only.
   const bool binds = resource >= static_cast<std::size_t>(Shared::card_out);
-  const double passing_s = binds ? static_cast<double>(size_bytes) / (*shared)->bytes_per_s : 0.0;
+  const double passing_s = binds ? static_cast<double>(size_bytes) / rate : 0.0;
   return {std::max({held_s, passing_s, (*shared)->least_s}), std::max(0.0, passing_s - alone_s)};
 }
 
@@ -190,7 +202,8 @@ Machine Machine::with_network(double latency, double bandwidth) const {
     if (link->acknowledgement_s) *link->acknowledgement_s *= latency;
     for (std::optional<StepCosts>& costs : link->steps) {
       if (!costs) continue;
-      for (TimeCurve* curve : {&costs->start_1, &costs->start_2, &costs->start_4, &costs->later_1, &costs->later_2}) scale(*curve);
+      for (TimeCurve* curve : {&costs->start_1, &costs->start_2, &costs->start_4, &costs->later_1, &costs->later_2})
+        scale(*curve);
       for (std::optional<TimeCurve>* curve : {&costs->chain_start, &costs->chain}) {
         if (*curve) scale(**curve);
       }

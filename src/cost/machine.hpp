@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grid/grid.hpp"
@@ -104,6 +105,11 @@ struct Resource {
   double bytes_per_s = 0.0;
   double least_s = 0.0;
   bool half_duplex = false;  // a card that sends or receives
+  // By the size of messages, ascending: of bytes_per_s, what passes while several nodes exchange messages with each other.
+  std::vector<std::pair<Index, double>> exchange_shares{};
+
+  // Bytes a second of messages of a size in an exchange: between two sizes of the table on a line, beyond it as at its ends.
+  [[nodiscard]] double rate(Index size_bytes) const;
 };
 
 // Switches above the node: units of so many nodes, and the rate of all links that lead up from one.

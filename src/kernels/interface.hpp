@@ -105,6 +105,7 @@ void run_bandwidth(Arguments& arguments);
 void run_one_to_all(Arguments& arguments);
 void run_all_pairs(Arguments& arguments);
 void run_alltoall(Arguments& arguments);
+void run_ring(Arguments& arguments);
 void run_transpose(Arguments& arguments);
 void run_collective(Arguments& arguments);
 void run_combine(Arguments& arguments);

@@ -1,4 +1,4 @@
-// The kernels in which all ranks exchange at once: all-to-all and transposes, and stencils' halos.
+// The kernels in which all ranks exchange at once: all-to-all and transposes, a ring of nodes, and stencils' halos.
 
 #include <mpi.h>
 
@@ -97,6 +97,36 @@ void run_alltoall(Arguments& arguments) {
   cells.run("alltoall", MPI_COMM_WORLD, [&](const Cell& cell, const Sampling& sampling) {
     const TimedTogether timed = measure_alltoall(MPI_COMM_WORLD, cell.size_bytes, sampling);
     return Outcome{timed.samples, 1.0, {{"ranks", ranks}}, {{"clock_error_s", timed.clock_error_s}}};
+  });
+}
+
+void run_ring(Arguments& arguments) {
+  const Cells cells(arguments, "ring-nodes-3-ranks-1:1000");
+  arguments.expect_all_used();
+  const int ranks = size_of(MPI_COMM_WORLD);
+  const std::string beginning = "ring-nodes-";
+  int nodes = 0;  // one of all cells: where ranks are is of the launch
+  for (const Cell& cell : cells.cells()) {
+    const std::size_t mark = cell.operation.find("-ranks-");
+    const long long of_nodes = number_after(cell.operation.substr(0, mark), beginning);
+    const long long each = mark == std::string::npos ? -1 : number_after(cell.operation.substr(mark), "-ranks-");
+    if (of_nodes < 2 || each < 1 || of_nodes * each != ranks || (nodes != 0 && of_nodes != nodes)) {
+      throw std::invalid_argument("operation '" + cell.operation + "' is not ring-nodes-N-ranks-R of " + std::to_string(ranks) +
+                                  " ranks");
+    }
+    nodes = static_cast<int>(of_nodes);
+  }
+  StencilExchange exchange(MPI_COMM_WORLD, Grid({nodes, ranks / nodes}, {true, false}), Stencil(2, {{1, 0}, {-1, 0}}));
+  cells.run("ring", MPI_COMM_WORLD, [&](const Cell& cell, const Sampling& sampling) {
+    exchange.resize(cell.size_bytes);
+    const TimedTogether timed = time_together(
+        MPI_COMM_WORLD, sampling, [&] { exchange.run(); },
+        [&](unsigned number) {
+          exchange.fill(number);
+          exchange.run();
+          return exchange.mismatch(number).empty();
+        });
+    return Outcome{timed.samples, 1.0, {{"nodes", nodes}, {"ranks", ranks}}, {{"clock_error_s", timed.clock_error_s}}};
   });
 }
 

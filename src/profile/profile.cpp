@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string_view>
 
 #include "profile/json.hpp"
@@ -256,6 +257,18 @@ std::optional<Resource> resource_of(const Json& shared, const char* name, bool e
       resource.half_duplex = both_bytes_per_s < full_duplex * resource.bytes_per_s;
     else
       resource.bytes_per_s = std::max(resource.bytes_per_s, both_bytes_per_s);
+  }
+  if (const Json* exchange = found->find("exchange")) {
+    // Rows of nodes, ranks a node, size and bytes/s; of several with one size the slowest.
+    std::map<Index, double> shares;
+    for (const Json& row : exchange->items()) {
+      if (row.items().size() != 4) wrong(row, "this row of exchange is not [nodes, ranks a node, size in bytes, bytes/s]");
+      const double ways = resource.half_duplex ? 2.0 : 1.0;
+      const double share = std::min(1.0, ways * rate(row.items()[3], "this rate") / resource.bytes_per_s);
+      const auto [at, added] = shares.emplace(size_of(row.items()[2]), share);
+      if (!added) at->second = std::min(at->second, share);
+    }
+    resource.exchange_shares.assign(shares.begin(), shares.end());
   }
   return resource;
 }

@@ -282,7 +282,7 @@ class Profile(Record):
         return [
             *(LACKING[kind] for kind in self.lacks),
             *self.shared.notes(),
-            *([bbr] if "bbr" in self.machine.get("tcp", {}) else []),
+            *([bbr] if "bbr" in self.machine.get("tcp", {}) and not (self.shared.card and self.shared.card.exchange) else []),
         ]
 
     @property

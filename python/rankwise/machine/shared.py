@@ -19,6 +19,7 @@ KINDS = ("card", "memory", "socket", "sockets")
 # Both ways together at least so many times one way. What sends or receives comes to 1 at most; over links that do both, TCP's
 # acknowledgements behind data leave 1.4 to 1.75.
 _FULL_DUPLEX = 1.25
+_SOUND = 0.95  # share of what a NIC sends in streams that it sends in exchanges, at least
 
 
 @record
@@ -40,12 +41,21 @@ class Resource(Record):
         "the table under these, one way: pairs, size in bytes, bytes/s of all pairs together", least=1, above=0, default=()
     )
     ci: Interval | None = key("95 % interval of bytes_per_s", above=0, default=None)
+    exchange: tuple[tuple[int, int, int, float], ...] = key(
+        "what a NIC sends while the ranks of several nodes exchange messages in a ring: nodes, ranks of each, size in bytes, "
+        "bytes/s", above=0, default=(), omit=True,
+    )  # fmt: skip
 
     @property
     def half_duplex(self) -> bool:
         """Whether both ways together are hardly more than one: then they share it, too."""
         both = self.both_ways_bytes_per_s
         return both is not None and both < _FULL_DUPLEX * self.bytes_per_s
+
+    def exchange_share(self) -> float:
+        """Return how much of what it sends in streams it sends in exchanges of several nodes, at least; 1: all, or unknown."""
+        ways = 2 if self.half_duplex else 1
+        return min((1.0, *(ways * rate / self.bytes_per_s for *_, rate in self.exchange)))
 
     @property
     def most_pairs(self) -> int | None:
@@ -86,7 +96,11 @@ class Shared(Record):
         """Say which resources were hardly tested."""
         named = {kind: "NIC" if kind == "card" else kind for kind, _ in self.resources()}
         hardly = [kind for kind, one in self.resources() if one.most_pairs == 1]
-        return [f"{named[kind]} bandwidth: tested with 1 pair, for want of cores or nodes" for kind in hardly]
+        share = 1.0 if self.card is None else self.card.exchange_share()
+        return [
+            *(f"{named[kind]} bandwidth: tested with 1 pair, for want of cores or nodes" for kind in hardly),
+            *([f"exchanges of several nodes get {share:.0%} of what a NIC sends in streams"] if share < _SOUND else []),
+        ]
 
     @classmethod
     def from_dict(cls, value: Any, what: str = "shared") -> Self:

@@ -83,10 +83,12 @@ def _worth(curve: Curve) -> tuple[int, int]:
 
 
 def _shared(present: Shared, new: Shared) -> Shared:
-    found = {}
+    found: dict[str, Any] = {}
     for kind in KINDS:
         old, newer = getattr(present, kind), getattr(new, kind)
         found[kind] = newer if old is None or (newer is not None and _reach(newer) >= _reach(old)) else old
+        if old is not None and newer is not None:
+            found[kind] = replace(found[kind], exchange=newer.exchange or old.exchange)
     return Shared(levels=new.levels or present.levels, **found)
 
 

@@ -22,9 +22,9 @@ from rankwise.measure.imports import read_tables
 from rankwise.measure.imports.table import SEND, Table
 from rankwise.measure.places import Places
 from rankwise.measure.samples import Campaign, now
-from rankwise.measure.saturation import FILLED, Stream, resource_of, stream_of
+from rankwise.measure.saturation import FILLED, Stream, resource_of, stream_of, with_exchange
 from rankwise.measure.trust import judge
-from rankwise.measure.workloads import LOADED
+from rankwise.measure.workloads import LOADED, ring_of
 from rankwise.models import hockney, pchip, piecewise
 from rankwise.models.curve import curve_of, limited
 from rankwise.models.measured import LEAST_NOISE, Way
@@ -238,7 +238,7 @@ def profile_from_campaign(
         left_out += [
             f"{name}: {operation} was sampled at {len(by_size)} size(s) only and is left out: give it more --seconds"
             for operation, by_size in cells.items()
-            if len(by_size) < LEAST_SIZES and stream_of(operation) is None
+            if len(by_size) < LEAST_SIZES and stream_of(operation) is None and ring_of(operation) is None
         ]
         streams = _streams(tables)
         shared |= _filled(campaign, name, streams)
@@ -251,6 +251,8 @@ def profile_from_campaign(
             unfit.append(f"samples of {name} that no model fits: {error}")
             continue
         if name == OTHER_NODE and (card := shared.get("card")) is not None:
+            rings = {ring: table for name, table in tables.items() if (ring := ring_of(name)) is not None}
+            card = shared["card"] = with_exchange(card, rings, tables[SEND])
             rate = Parameter(card.bytes_per_s, card.ci)
             link = replace(
                 link, send=limited(link.send, rate), variants={way: limited(c, rate) for way, c in link.variants.items()}

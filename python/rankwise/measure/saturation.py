@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rankwise.machine.link import Point
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.machine.shared import Resource
 from rankwise.measure.samples import Campaign
+from rankwise.models.measured import Way
 from rankwise.records import Interval
 
 _STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?P<both>-bidirectional)?-window-\d+")
@@ -61,6 +62,25 @@ def resource_of(streams: Mapping[Stream, Mapping[int, Point]]) -> Resource | Non
         tuple((pairs, of, _rate(pairs, of, point.time_s)) for (pairs, of), point in sorted(one_way.items())),
         _interval(filling, size, one_way[filling, size]),
     )
+
+
+def with_exchange(card: Resource, rings: Mapping[tuple[int, int], Way], send: Way) -> Resource:
+    """Return a NIC with what it sends in rings of nodes (nodes and ranks of each), where that is more its rate, too.
+
+    Each rank sends two messages, one to the node before and one to the node after; none arrives before the latency is over.
+    """
+    latency_s = float(send.times_s[0])
+    rows = []
+    for (nodes, ranks), way in sorted(rings.items()):
+        for point in way.points():
+            if point.time_s <= 2 * latency_s:
+                continue
+            messages, size = 2 * ranks, point.size_bytes
+            rate = _rate(messages, size, point.time_s - latency_s)
+            rows.append((nodes, ranks, size, rate))
+            if rate > card.bytes_per_s and not card.half_duplex:
+                card = replace(card, bytes_per_s=rate, ci=_interval(messages, size, point))
+    return replace(card, exchange=tuple(rows))
 
 
 def uncarried(campaign: Campaign) -> set[tuple[int, int]]:

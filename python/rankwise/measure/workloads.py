@@ -31,9 +31,13 @@ _LARGEST_IN_WINDOW_BYTES = 1 << 18
 # Sizes and windows of pairs at once with a ping-pong, those first that tell most: a large message and a small one, then those
 # before and after most protocols change. A window holds about a megabyte, so that a slow link is not kept busy for long.
 _AT_ONCE = (((_LARGEST_IN_WINDOW_BYTES, 4), (8, WINDOW)), ((64_000, 16), (8000, WINDOW)))
+# Rings of nodes: a size below the eager limit of MPIs over TCP, and one above it.
+_RING_BYTES = (100_000, 30_000)
+_LEAST_RING, _MOST_RING = 3, 8  # nodes
 _LIMITS_UP_TO_BYTES = 1 << 22
 _LONG_WINDOW_S = 0.33  # of all messages that pairs at once have in flight with a ping-pong
 _LARGE_BYTES = 4096
+_RING = re.compile(r"ring-nodes-(?P<nodes>\d+)-ranks-(?P<ranks>\d+)")
 _STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?:-bidirectional)?-window-(?P<window>\d+)")
 
 Cell = tuple[str, int]  # operation and size
@@ -101,6 +105,8 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
             parts.append(Part(what, tuple(f"one-to-all-peer-{k}" for k in peers), places.star, places.hosts))
         case "alltoall":
             parts.append(Part(what, (f"alltoall-ranks-{len(places.star)}",), places.star, places.hosts))
+    if what == "pairs" or (what == "pingpong" and pairs_aside):
+        parts += _rings(places)
     if background:
         parts.append(Part("pingpong", (LOADED,), tuple(places.cpus_of_pairs(1 + background)), two))
     return parts
@@ -113,6 +119,8 @@ def bytes_in_a_row(operation: str, size_bytes: int) -> int:
         return int(stream["pairs"] or 1) * int(stream["window"]) * size_bytes
     if operation.startswith("alltoall-"):
         return int(operation.rpartition("-")[2]) * size_bytes
+    if (ring := _RING.fullmatch(operation)) is not None:
+        return 2 * int(ring["ranks"]) * size_bytes
     return {"exchange": 1, "burst": BURST}.get(operation, 2) * size_bytes
 
 
@@ -142,6 +150,28 @@ def largest_bytes(operation: str) -> int | None:
 
 def _pairs_at_once(places: Places, operations: tuple[str, ...], aside: tuple[Cell, ...] = ()) -> Part:
     return Part("bandwidth", operations, tuple(places.cpus_of_pairs(places.most_at_once)), places.hosts[:2], aside=aside)
+
+
+def _rings(places: Places) -> list[Part]:
+    """Return exchanges of the ranks of several nodes with those of the nodes before and after: with all ranks, and with two.
+
+    Pairs between two nodes do not show what more nodes and more messages do to each other.
+    """
+    hosts = places.hosts[:_MOST_RING]
+    if len(hosts) < _LEAST_RING:
+        return []
+    parts = []
+    for ranks in sorted({places.most_at_once, min(2, places.most_at_once)}, reverse=True):
+        name = f"ring-nodes-{len(hosts)}-ranks-{ranks}"
+        cpus = places.cpus_of_pairs(ranks)[:ranks] * len(hosts)
+        parts.append(Part("ring", (name,), tuple(cpus), hosts, aside=tuple((name, size) for size in _RING_BYTES)))
+    return parts
+
+
+def ring_of(operation: str) -> tuple[int, int] | None:
+    """Return how many nodes are in the ring that an operation is, and the ranks of each; None: it is none."""
+    ring = _RING.fullmatch(operation)
+    return None if ring is None else (int(ring["nodes"]), int(ring["ranks"]))
 
 
 def _streams(places: Places) -> tuple[list[str], list[str]]:

@@ -131,6 +131,18 @@ TEST(Machine, ACardOfUnknownRatePassesWhatOneMessageDoesOrABurst) {
   }
 }
 
+TEST(Machine, NoMoreBytesPassACardThanInExchangesOfSeveralNodes) {
+  Machine machine = rankwise_test::machine();
+  machine.card = Resource{0.2e9, 0.0, false, {{1000, 0.9}, {3000, 0.5}}};
+  const auto card = static_cast<std::size_t>(Shared::card_out);
+  const auto held_us = [&](Index bytes) { return 1e6 * machine.hold_s(card, LinkClass::other_node, bytes); };
+  EXPECT_NEAR(held_us(500), 500 / 180.0, 1e-9);
+  EXPECT_NEAR(held_us(2000), 2000 / 140.0, 1e-9);
+  EXPECT_NEAR(held_us(6000), 6000 / 100.0, 1e-9);
+  // A network twice as fast keeps the shares.
+  EXPECT_DOUBLE_EQ(machine.with_network(1.0, 2.0).card->rate(6000), 0.2e9);
+}
+
 TEST(Machine, NoMoreBytesPassACardThanWereMeasuredForIt) {
   // A lane of 417 MB/s, of the first bytes only: by the credit of a token bucket.
   Machine machine = rankwise_test::machine();

@@ -137,6 +137,20 @@ TEST(Profile, KnowsWhatRanksShare) {
   EXPECT_DOUBLE_EQ(machine.socket->least_s, 0);  // one pair's messages say nothing of what pairs share
   EXPECT_FALSE(machine.sockets);
   EXPECT_EQ(machine.levels.front().nodes, 4);
+  EXPECT_TRUE(machine.card->exchange_shares.empty());
+  // Both ways share what it sends: 1.2 and 1.35 GB/s each way are shares of 0.8 and 0.9; of one size the slowest counts.
+  std::string rings = shared;
+  rings.replace(rings.find(R"("messages_per_s": 4e6)"), 0,
+                R"("exchange": [[4, 8, 30000, 1.35e9], [4, 2, 100000, 1.2e9], [4, 8, 100000, 1.3e9], [4, 2, 9, 9e9]], )");
+  const Resource card = read_machine(rings).card.value();
+  ASSERT_EQ(card.exchange_shares.size(), 3U);
+  EXPECT_DOUBLE_EQ(card.rate(0), 3e9);
+  EXPECT_DOUBLE_EQ(card.rate(30000), 2.7e9);
+  EXPECT_DOUBLE_EQ(card.rate(65000), 2.55e9);
+  EXPECT_DOUBLE_EQ(card.rate(10000000), 2.4e9);
+  std::string short_row = rings;
+  short_row.replace(short_row.find("[4, 2, 9, 9e9]"), 14, "[4, 2, 9]");
+  EXPECT_THROW(static_cast<void>(read_machine(short_row)), std::invalid_argument);
   std::string stopped = shared;
   stopped.replace(stopped.find("5e10"), 4, "0");
   EXPECT_THROW(static_cast<void>(read_machine(stopped)), std::invalid_argument);

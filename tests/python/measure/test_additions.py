@@ -62,6 +62,14 @@ def test_a_new_ping_pong_renews_itself_and_keeps_all_else() -> None:
     assert added(present, _profile(50, "else"), "pingpong") == _profile(50, "else")
 
 
+def test_a_ring_of_nodes_is_kept_by_what_measured_none() -> None:
+    ring = ((4, 2, 100_000, 0.8e9),)
+    plain, with_ring = (Resource(1e9, pairs=((2, 9, 1e9),)), Resource(0.9e9, pairs=((1, 9, 0.9e9),), exchange=ring))
+    for present, new in ((plain, with_ring), (with_ring, plain)):
+        both = [replace(_profile(9), shared=Shared(card=card)) for card in (present, new)]
+        assert added(*both, "pairs").shared.card == replace(plain, exchange=ring)
+
+
 def test_streams_of_fewer_sizes_or_pairs_replace_none_of_more() -> None:
     many, few = _curve(3, sizes=(8, 64, 512, 4096)), _curve(90)
     for present, new, stays in ((many, few, many), (few, many, many), (few, _curve(90, 2.0), _curve(90, 2.0))):

@@ -88,7 +88,7 @@ def test_a_slow_link_between_four_nodes_is_measured_in_seconds(tmp_path: Path, m
     records = [json.loads(line) for line in (tmp_path / "m.samples.jsonl").read_text().splitlines()]
     samples = [record for record in records if record["record"] == "samples"]
     assert {host for sample in samples for host in sample["hosts"]} == hosts
-    assert all(len(sample["hosts"]) == 2 for sample in samples)
+    assert {(sample["kernel"] == "ring", len(sample["hosts"])) for sample in samples} == {(False, 2), (True, 4)}
     # 4 MiB there and back alone would take seven seconds: what large messages take is not what small ones get.
     sent = [sample for sample in samples if sample["operation"] == "send"]
     assert max(sample["size_bytes"] for sample in sent) < 1 << 20
@@ -97,3 +97,6 @@ def test_a_slow_link_between_four_nodes_is_measured_in_seconds(tmp_path: Path, m
     # Headers are 1.5 % of what crosses; a message that the shaper lets pass at once may be 4 %.
     card = profile["shared"]["card"]
     assert card["bytes_per_s"] < 1.05 * 1.25e6 and max(size for _, size, _ in card["pairs"]) >= 4096
+    # In a ring of all four a node sends what its link carries: reno leaves none idle.
+    assert {(nodes, ranks) for nodes, ranks, *_ in card["exchange"]} == {(4, 2)}
+    assert [rate for *_, rate in card["exchange"]] == pytest.approx([1.2e6] * len(card["exchange"]), rel=0.08)

@@ -15,7 +15,8 @@ from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.imports import import_profile
 from rankwise.measure.places import Places, find_places
 from rankwise.measure.samples import Campaign
-from rankwise.measure.saturation import Stream, resource_of, stream_of, uncarried
+from rankwise.measure.saturation import Stream, resource_of, stream_of, uncarried, with_exchange
+from rankwise.models.measured import Way
 
 SIZES = (0, 8, 1000, 100_000)
 NOISE = 0.02
@@ -127,6 +128,27 @@ def test_one_pair_alone_is_said_and_limits_no_model(tmp_path: Path) -> None:
     assert profile.notes() == ["memory bandwidth: tested with 1 pair, for want of cores or nodes"]
     limit = profile.links["same-socket"].send.models["max-rate"].parameters["injection_bytes_per_s"]
     assert limit.value != pytest.approx(2e9, rel=1e-6)
+
+
+def _way(times_s: Mapping[int, float]) -> Way:
+    return Way(np.array([*times_s]), np.array([*times_s.values()]), (9,) * len(times_s), np.empty((len(times_s), 0)))
+
+
+def test_a_ring_of_nodes_tells_what_a_nic_sends_in_exchanges() -> None:
+    send, card = _way({0: 1e-3, 8: 1e-3}), Resource(1.2e6, 5e4)
+    rings = {(4, 3): _way({100_000: 0.601, 30_000: 0.001}), (4, 2): _way({100_000: 0.401})}
+    found = with_exchange(card, rings, send)
+    # 6 messages of 100 kB in 600 ms after the latency, 4 in 400 ms; what hardly takes longer than the latency tells nothing.
+    assert found.exchange == ((4, 2, 100_000, pytest.approx(1e6)), (4, 3, 100_000, pytest.approx(1e6)))
+    assert (found.bytes_per_s, found.exchange_share()) == (1.2e6, pytest.approx(1 / 1.2))
+    assert Shared(card=found).notes() == ["exchanges of several nodes get 83% of what a NIC sends in streams"]
+    # What it sends there it can send: streams that were slower were disturbed.
+    quicker = with_exchange(replace(card, bytes_per_s=0.9e6), rings, send)
+    assert quicker.bytes_per_s == pytest.approx(1e6) and Shared(card=quicker).notes() == []
+    # A NIC that sends and receives in turn sends half as much in a ring.
+    assert replace(found, both_ways_bytes_per_s=1.3e6).exchange_share() == 1.0
+    read = Resource.from_dict(found.to_dict(), "card")
+    assert read == found and "exchange" not in card.to_dict()
 
 
 def test_what_the_time_cut_off_is_left_out() -> None:

@@ -9,7 +9,7 @@ from rankwise.launch.probe import require_placement
 from rankwise.machine.topology import Cache, Topology, pus_of
 from rankwise.measure.campaign import Plan
 from rankwise.measure.places import Places, find_places
-from rankwise.measure.workloads import WHAT, Part, bytes_in_a_row, fitted_stream, parts_of
+from rankwise.measure.workloads import WHAT, Part, bytes_in_a_row, fitted_stream, parts_of, ring_of
 
 FOUR = Places(((0, 4), (1, 5), (2, 6), (3, 7), (8, 9)), (0, 4, 1, 2))
 ONE = Places(((0, 1),), (0, 1))
@@ -85,6 +85,7 @@ def test_what_crosses_a_link_and_what_a_slow_one_carries_at_once() -> None:
         "bandwidth-window-64": 64,
         "bandwidth-pairs-3-window-4": 12,
         "alltoall-ranks-8": 8,
+        "ring-nodes-4-ranks-3": 6,
     }
     assert {operation: bytes_in_a_row(operation, 1000) // 1000 for operation in counted} == counted
     at_once = ("bandwidth-pairs-2-bidirectional-window-16", 64_000)
@@ -98,6 +99,16 @@ def test_collectives_take_a_rank_of_each_host_and_pairs_two_hosts() -> None:
     assert parts_of("alltoall", NODES, 0)[1] == Part("alltoall", ("alltoall-ranks-3",), (0, 1, 0), ("a", "b", "c"))
     assert parts_of("bandwidth", NODES, 0)[1].hosts == ("a", "b")
     assert parts_of("one-to-all", FOUR, 0)[1].operations == tuple(f"one-to-all-peer-{k}" for k in (1, 2, 3))
+
+
+def test_a_ring_takes_as_many_ranks_of_each_node_as_stream_at_once_and_two() -> None:
+    places = replace(FOUR, hosts=tuple("abcdefghij"), fills="card", at_once=3)
+    rings = [part for part in parts_of("pingpong", places, 0, pairs_aside=True) if part.kernel == "ring"]
+    assert [part.operations for part in rings] == [("ring-nodes-8-ranks-3",), ("ring-nodes-8-ranks-2",)]
+    assert rings[1].aside == (("ring-nodes-8-ranks-2", 100_000), ("ring-nodes-8-ranks-2", 30_000))
+    assert rings[1].cpus == (0, 1) * 8 and rings[1].host_of_rank == tuple(host for host in "abcdefgh" for _ in range(2))
+    assert not [part for part in parts_of("pairs", replace(places, hosts=("a", "b")), 0) if part.kernel == "ring"]
+    assert (ring_of("ring-nodes-8-ranks-3"), ring_of("alltoall-ranks-3")) == ((8, 3), None)
 
 
 def test_a_load_has_cpus_of_its_own_where_there_are_enough() -> None:
