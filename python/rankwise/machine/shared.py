@@ -96,11 +96,15 @@ class Shared(Record):
         """Say which resources were hardly tested."""
         named = {kind: "NIC" if kind == "card" else kind for kind, _ in self.resources()}
         hardly = [kind for kind, one in self.resources() if one.most_pairs == 1]
-        share = 1.0 if self.card is None else self.card.exchange_share()
         return [
             *(f"{named[kind]} bandwidth: tested with 1 pair, for want of cores or nodes" for kind in hardly),
-            *([f"exchanges of several nodes get {share:.0%} of what a NIC sends in streams"] if share < _SOUND else []),
+            *([note] if (note := self.exchange_note()) else []),
         ]
+
+    def exchange_note(self) -> str | None:
+        """Say how much less a NIC sends in exchanges of several nodes than in streams; None: hardly less, or unknown."""
+        share = 1.0 if self.card is None else self.card.exchange_share()
+        return f"exchanges of several nodes get {share:.0%} of what a NIC sends in streams" if share < _SOUND else None
 
     @classmethod
     def from_dict(cls, value: Any, what: str = "shared") -> Self:

@@ -70,6 +70,7 @@ def with_exchange(card: Resource, rings: Mapping[tuple[int, int], Way], send: Wa
     Each rank sends two messages, one to the node before and one to the node after; none arrives before the latency is over.
     """
     latency_s = float(send.times_s[0])
+    largest = max((int(way.sizes[-1]) for way in rings.values()), default=0)  # smaller ones may pass in a burst
     rows = []
     for (nodes, ranks), way in sorted(rings.items()):
         for point in way.points():
@@ -78,7 +79,7 @@ def with_exchange(card: Resource, rings: Mapping[tuple[int, int], Way], send: Wa
             messages, size = 2 * ranks, point.size_bytes
             rate = _rate(messages, size, point.time_s - latency_s)
             rows.append((nodes, ranks, size, rate))
-            if rate > card.bytes_per_s and not card.half_duplex:
+            if size == largest and rate > card.bytes_per_s and not card.half_duplex:
                 card = replace(card, bytes_per_s=rate, ci=_interval(messages, size, point))
     return replace(card, exchange=tuple(rows))
 

@@ -11,6 +11,7 @@ from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import MOST_HALF_WIDTH, Point
 from rankwise.machine.profile import Link, Profile
+from rankwise.machine.shared import Resource, Shared
 from rankwise.measure.imports import import_profile
 from rankwise.models.curve import curve_from_table
 from rankwise.workloads.exchange import Asked, ExchangeCase, _schedules, make_cases, names
@@ -106,6 +107,26 @@ def test_more_ranks_than_cores_are_told(paper: Profile) -> None:
     for ranks_per_node, told in ((4, False), (5, True)):
         (row,) = predict_rows(small, cases, profile_placement(small, ranks_per_node))
         assert any("on 4 cores a node" in note for note in row.notes) == told
+
+
+def test_what_a_nic_sends_less_in_exchanges_makes_them_slower_and_the_interval_reach_down(paper: Profile) -> None:
+    link = paper.links["other-node"]
+    cases, found = [_shift("isend", 2, 60_000, 8)], []
+    for ring in ((), ((4, 2, 60_000, 0.98e9),), ((4, 2, 60_000, 0.5e9),)):
+        shared = Shared(card=Resource(1e9, exchange=ring))
+        of = dataclasses.replace(paper, links={"same-socket": link, "other-node": link}, shared=shared)
+        (row,) = predict_rows(of, cases, profile_placement(of, 2))
+        (inside,) = predict_rows(of, cases, profile_placement(of, 8))
+        found.append((row, inside, [note for note in row.notes if "in streams" in note]))
+        assert not any("in streams" in note for note in inside.notes) and inside == found[0][1]
+    (plain, *_, none), (sound, *_, hardly), (slow, *_, said) = found
+    assert none == hardly == [] and said == [
+        "exchanges of several nodes get 50% of what a NIC sends in streams: intervals cover both"
+    ]
+    # In each of two steps a node sends one message to the node before and one to the node after.
+    assert plain.time_s < sound.time_s < 1.03 * plain.time_s
+    assert slow.time_s - plain.time_s == pytest.approx(2 * 2 * 60_000 / 1e9)
+    assert slow.time_lo_s == pytest.approx(plain.time_lo_s) and slow.time_hi_s > plain.time_hi_s
 
 
 def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:

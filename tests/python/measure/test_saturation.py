@@ -145,6 +145,9 @@ def test_a_ring_of_nodes_tells_what_a_nic_sends_in_exchanges() -> None:
     # What it sends there it can send: streams that were slower were disturbed.
     quicker = with_exchange(replace(card, bytes_per_s=0.9e6), rings, send)
     assert quicker.bytes_per_s == pytest.approx(1e6) and Shared(card=quicker).notes() == []
+    # Small messages in a burst do not tell what it can send.
+    burst = with_exchange(card, {(4, 2): _way({30_000: 0.081, 100_000: 0.401})}, send)
+    assert (burst.bytes_per_s, burst.exchange[0][3]) == (1.2e6, pytest.approx(1.5e6))
     # A NIC that sends and receives in turn sends half as much in a ring.
     assert replace(found, both_ways_bytes_per_s=1.3e6).exchange_share() == 1.0
     read = Resource.from_dict(found.to_dict(), "card")
