@@ -247,6 +247,14 @@ void bind_cost(nb::module_& m) {
             return machine;
           },
           nb::arg("bytes_per_s"), "Return the machine with a card of this rate.")
+      .def(
+          "in_streams",
+          [](const Machine& self) {
+            Machine machine = self;
+            if (machine.card) machine.card->exchange_shares.clear();
+            return machine;
+          },
+          "Return the machine whose card passes in exchanges of several nodes what it does in streams between two.")
       .def("where_sends_may_go_on", &Machine::where_sends_may_go_on,
            "The machine where no send waits whose limit is not known; None where all limits are.")
       .def("with_network", &Machine::with_network, nb::arg("latency"), nb::arg("bandwidth"),
@@ -273,13 +281,7 @@ void bind_cost(nb::module_& m) {
             return known ? self.links[static_cast<std::size_t>(*known)]->send.lane() : 0.0;
           },
           nb::arg("link"), "Return the bytes/s of one message.")
-      .def_prop_ro(
-          "card_bytes_per_s",
-          [](const Machine& self) -> std::optional<double> {
-            if (!self.card) return std::nullopt;
-            return self.card->rate(std::numeric_limits<Index>::max());
-          },
-          "Of a node, each way, while several nodes exchange large messages; None where it is not known.")
+      .def_prop_ro("card_bytes_per_s", [](const Machine& self) { return rate(self.card); })
       .def_prop_ro("card_is_half_duplex", [](const Machine& self) { return self.card && self.card->half_duplex; })
       .def_prop_ro("memory_bytes_per_s", [](const Machine& self) { return rate(self.memory); })
       .def_prop_ro(

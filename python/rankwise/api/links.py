@@ -95,10 +95,12 @@ def links_table(profile: Profile) -> Table[Any]:
     return Table(_LINKS, rows, leave=("at", "samples", "model"))
 
 
+_IN_EXCHANGE: Column[tuple[str, Resource]] = Column("in exchanges", lambda of: of[1].in_exchange_bytes_per_s, format_bandwidth)
 _SHARED: Sequence[Column[tuple[str, Resource]]] = (
     Column("shared", lambda of: of[0]),
     Column("rate", lambda of: of[1].bytes_per_s, format_bandwidth),
     Column("95 %", lambda of: format_ends(of[1].ci, format_bandwidth)),
+    _IN_EXCHANGE,
     Column("messages/s", lambda of: of[1].messages_per_s, lambda rate: f"{float(f'{rate:.3g}'):,.0f}"),
     Column("both ways", lambda of: _both_ways(of[1])),
     Column("pairs at once", lambda of: of[1].most_pairs, lambda most: "1 only" if most == 1 else f"up to {most}"),
@@ -118,7 +120,11 @@ def link_blocks(profile: Profile) -> Iterator[Block]:
     if profile.shared != Shared():
         rows = [(_RESOURCES[kind], resource) for kind, resource in profile.shared.resources()]
         rows += [(f"up from {level.nodes} nodes", Resource(level.up_bytes_per_s)) for level in profile.shared.levels]
-        yield Table(_SHARED, rows, leave=("pairs at once", "both ways", "messages/s"))
+        measured = any(resource.exchange for _, resource in rows)
+        yield Table(
+            [column for column in _SHARED if measured or column is not _IN_EXCHANGE], rows,
+            leave=("pairs at once", "both ways", "messages/s", "in exchanges"),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

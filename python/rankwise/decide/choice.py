@@ -13,7 +13,6 @@ from functools import partial
 from rankwise import _core
 from rankwise.decide.ranking import meet
 from rankwise.engines.judge import sizes_of
-from rankwise.engines.machines import with_faster_card
 from rankwise.engines.model import Model, doubt
 from rankwise.engines.placement import profile_placement
 from rankwise.errors import InputError
@@ -262,8 +261,8 @@ class Chooser:
         placement = self._placement(math.prod(grid))
         sizes = sizes_of(contest.message_blocks(ranked), block_bytes)
         low_s, high_s = self._model.interval(ranked.mode, ranked, sizes)
-        if "card" in self._model.assumed(placement):
-            faster = contest.ranked_one(ranked, block_bytes, with_faster_card(self._model.machine, placement.most_on_a_node))
+        if (machine := self._model.with_faster_card(placement)) is not None:
+            faster = contest.ranked_one(ranked, block_bytes, machine)
             low_s = min(low_s, self._model.interval(ranked.mode, faster, sizes)[0])
         return low_s, high_s
 

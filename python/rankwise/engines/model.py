@@ -89,7 +89,7 @@ class Model:
         sizes = sizes_of(of_program.message_blocks, block_bytes)
         width = self._width_of_step(program, placement) if isinstance(program.schedules, PhasedStep) else None
         low_s, high_s = self.interval(program.mode, cost, sizes, width)
-        if (machine := self._of_faster_card(placement)) is not None:
+        if (machine := self.with_faster_card(placement)) is not None:
             faster = cost_of(of_program, block_bytes, machine)
             low_s = min(low_s, self.interval(program.mode, faster, sizes, width)[0])
         notes = [*program.notes, *self.notes(program.mode, sizes, placement)]
@@ -98,16 +98,16 @@ class Model:
             notes.append(_NO_LIMIT)
         return price_of(cost, block_bytes, (low_s, high_s), notes)
 
-    def _of_faster_card(self, placement: _core.Placement) -> _core.Machine | None:
-        """Return the machine with as fast a NIC as may be: of unknown rate, or faster in streams than in rings of nodes.
+    def with_faster_card(self, placement: _core.Placement) -> _core.Machine | None:
+        """Return the machine with as fast a NIC as may be, where its rate is not known or is less in exchanges than in streams.
 
-        Other exchanges lie between these: how long NICs idle depends on how many messages are under way.
+        Exchanges lie between a ring of nodes and streams: how long NICs idle depends on how many messages are under way. None
+        where the NIC is known, or does not matter.
         """
         if "card" in self.assumed(placement):
             return with_faster_card(self.machine, placement.most_on_a_node)
         if placement.nodes > 1 and self.profile.shared.exchange_note():
-            assert self.profile.shared.card is not None
-            return self.machine.with_card(self.profile.shared.card.bytes_per_s)
+            return self.machine.in_streams()
         return None
 
     def assumed(self, placement: _core.Placement) -> list[str]:
@@ -173,7 +173,7 @@ class Model:
             yield f"the profile has no run-to-run spread: ± {100 * ASSUMED_SPREAD:.0f} % is assumed for a message's time"
         yield from (LACKING[kind] for kind in self.assumed(placement))
         if placement.nodes > 1 and (note := self.profile.shared.exchange_note()):
-            yield f"{note}: intervals cover both"
+            yield f"{note}; intervals cover both rates"
         cores = self.profile.machine.get("cores")
         if isinstance(cores, int) and placement.most_on_a_node > cores:
             later = "" if self.profile.collectives is None else "; in collectives each message is taken up later, as measured"

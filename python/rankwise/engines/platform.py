@@ -195,7 +195,12 @@ def make_system(profile_path: Path | None, machine: Description | None, hop_late
 
 def system_of_profile(profile: Profile, name: str, hop_latency_s: float = 0.0) -> System:
     """Return the nodes that a profile knows."""
-    notes = (LACKING["card"],) if "card" in profile.lacks else ()
+    # SimGrid's message alone takes as long on a slower NIC: it cannot be given the rate of exchanges as the model is.
+    slower = profile.shared.exchange_note()
+    notes = (
+        *([LACKING["card"]] if "card" in profile.lacks else []),
+        *([f"{slower}; simulated with the rate between two nodes"] if slower else []),
+    )
     return System(" ".join(name.split()), machine_of_profile(profile), profile, None, hop_latency_s, notes)
 
 

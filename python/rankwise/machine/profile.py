@@ -278,11 +278,15 @@ class Profile(Record):
 
     def notes(self) -> list[str]:
         """Say what was not measured, or hardly, and what is assumed in its place."""
-        bbr = "TCP uses bbr between nodes, which leaves links idle in exchanges: they may take 25 % longer than predicted"
+        in_exchange = self.shared.card is not None and bool(self.shared.card.exchange)
+        bbr = (
+            "TCP uses bbr between nodes, which leaves links idle in exchanges: they may take 25 % longer than predicted; "
+            "'rankwise measure' with three --hosts or more finds how much"
+        )
         return [
             *(LACKING[kind] for kind in self.lacks),
             *self.shared.notes(),
-            *([bbr] if "bbr" in self.machine.get("tcp", {}) and not (self.shared.card and self.shared.card.exchange) else []),
+            *([bbr] if "bbr" in self.machine.get("tcp", {}) and not in_exchange else []),
         ]
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from rankwise.records import Interval, Record, key, record
+from rankwise.units import format_bandwidth, format_share, format_size
 
 if TYPE_CHECKING:
     from typing import Self
@@ -19,7 +20,7 @@ KINDS = ("card", "memory", "socket", "sockets")
 # Both ways together at least so many times one way. What sends or receives comes to 1 at most; over links that do both, TCP's
 # acknowledgements behind data leave 1.4 to 1.75.
 _FULL_DUPLEX = 1.25
-_SOUND = 0.95  # share of what a NIC sends in streams that it sends in exchanges, at least
+_SOUND = 0.95  # of its rate between two nodes that a NIC sends in exchanges of several, at least
 
 
 @record
@@ -52,10 +53,10 @@ class Resource(Record):
         both = self.both_ways_bytes_per_s
         return both is not None and both < _FULL_DUPLEX * self.bytes_per_s
 
-    def exchange_share(self) -> float:
-        """Return how much of what it sends in streams it sends in exchanges of several nodes, at least; 1: all, or unknown."""
-        ways = 2 if self.half_duplex else 1
-        return min((1.0, *(ways * rate / self.bytes_per_s for *_, rate in self.exchange)))
+    @property
+    def in_exchange_bytes_per_s(self) -> float | None:
+        """The least rate of a NIC in exchanges of several nodes; None: not measured."""
+        return min((rate for *_, rate in self.exchange), default=None)
 
     @property
     def most_pairs(self) -> int | None:
@@ -102,9 +103,17 @@ class Shared(Record):
         ]
 
     def exchange_note(self) -> str | None:
-        """Say how much less a NIC sends in exchanges of several nodes than in streams; None: hardly less, or unknown."""
-        share = 1.0 if self.card is None else self.card.exchange_share()
-        return f"exchanges of several nodes get {share:.0%} of what a NIC sends in streams" if share < _SOUND else None
+        """Say how much less a NIC sends in exchanges of several nodes than between two; None: hardly less, or unknown."""
+        if self.card is None or not self.card.exchange:
+            return None
+        nodes, ranks, size, rate = min(self.card.exchange, key=lambda row: row[-1])
+        share = (2 if self.card.half_duplex else 1) * rate / self.card.bytes_per_s
+        if share >= _SOUND:
+            return None
+        return (
+            f"while {nodes} nodes of {ranks} rank{'s' * (ranks > 1)} exchange messages of {format_size(size)}, a NIC sends "
+            f"{format_bandwidth(rate)}, {format_share(share)} of its rate between two nodes"
+        )
 
     @classmethod
     def from_dict(cls, value: Any, what: str = "shared") -> Self:

@@ -74,7 +74,7 @@ class Part:
 def parts_of(what: str, places: Places, background: int, pairs_aside: bool = False) -> list[Part]:
     """Return what a launch consists of for one link class; a plain send is always among it, as what all compares with.
 
-    With ``pairs_aside`` a ping-pong comes with how much the pairs move that fill a resource.
+    With ``pairs_aside`` a ping-pong comes with how much the pairs move that fill a resource, and both with rings of nodes.
     """
     pair, two = tuple(places.cpus_of_pairs(1)), places.hosts[:2]
     if what == HEALTH:
@@ -105,10 +105,10 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
             parts.append(Part(what, tuple(f"one-to-all-peer-{k}" for k in peers), places.star, places.hosts))
         case "alltoall":
             parts.append(Part(what, (f"alltoall-ranks-{len(places.star)}",), places.star, places.hosts))
-    if what == "pairs" or (what == "pingpong" and pairs_aside):
-        parts += _rings(places)
     if background:
         parts.append(Part("pingpong", (LOADED,), tuple(places.cpus_of_pairs(1 + background)), two))
+    if pairs_aside and what in ("pingpong", "pairs"):
+        parts += _rings(places)
     return parts
 
 

@@ -140,8 +140,11 @@ def test_a_ring_of_nodes_tells_what_a_nic_sends_in_exchanges() -> None:
     found = with_exchange(card, rings, send)
     # 6 messages of 100 kB in 600 ms after the latency, 4 in 400 ms; what hardly takes longer than the latency tells nothing.
     assert found.exchange == ((4, 2, 100_000, pytest.approx(1e6)), (4, 3, 100_000, pytest.approx(1e6)))
-    assert (found.bytes_per_s, found.exchange_share()) == (1.2e6, pytest.approx(1 / 1.2))
-    assert Shared(card=found).notes() == ["exchanges of several nodes get 83% of what a NIC sends in streams"]
+    assert (found.bytes_per_s, found.in_exchange_bytes_per_s) == (1.2e6, pytest.approx(1e6))
+    (note,) = Shared(card=found).notes()
+    assert note == (
+        "while 4 nodes of 2 ranks exchange messages of 100 kB, a NIC sends 1.00 MB/s, 83 % of its rate between two nodes"
+    )
     # What it sends there it can send: streams that were slower were disturbed.
     quicker = with_exchange(replace(card, bytes_per_s=0.9e6), rings, send)
     assert quicker.bytes_per_s == pytest.approx(1e6) and Shared(card=quicker).notes() == []
@@ -149,7 +152,7 @@ def test_a_ring_of_nodes_tells_what_a_nic_sends_in_exchanges() -> None:
     burst = with_exchange(card, {(4, 2): _way({30_000: 0.081, 100_000: 0.401})}, send)
     assert (burst.bytes_per_s, burst.exchange[0][3]) == (1.2e6, pytest.approx(1.5e6))
     # A NIC that sends and receives in turn sends half as much in a ring.
-    assert replace(found, both_ways_bytes_per_s=1.3e6).exchange_share() == 1.0
+    assert Shared(card=replace(found, both_ways_bytes_per_s=1.3e6)).notes() == []
     read = Resource.from_dict(found.to_dict(), "card")
     assert read == found and "exchange" not in card.to_dict()
 
