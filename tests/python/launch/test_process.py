@@ -1,32 +1,13 @@
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from processes import ends, runs
 from rankwise.errors import UnusableEnvironmentError
 from rankwise.launch.process import Child, output_of
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # A zombie that nobody has reaped yet is dead all the same.
-    return b") Z " not in Path(f"/proc/{pid}/stat").read_bytes()
-
-
-def _gone(pid: int, within_s: float = 5.0) -> bool:
-    end_s = time.monotonic() + within_s
-    while time.monotonic() < end_s:
-        if not _alive(pid):
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_lines_come_as_they_are_printed_and_stderr_apart() -> None:
@@ -39,8 +20,8 @@ def test_lines_come_as_they_are_printed_and_stderr_apart() -> None:
 def test_leaving_ends_the_whole_group() -> None:
     with Child(["sh", "-c", "sleep 1000 & echo $!; sleep 1000"]) as child:
         grandchild = int(next(child.lines(10)))
-        assert _alive(grandchild)
-    assert _gone(grandchild)
+        assert runs(grandchild)
+    assert ends(grandchild)
 
 
 def test_a_child_dies_with_a_parent_that_is_killed() -> None:
@@ -53,7 +34,7 @@ def test_a_child_dies_with_a_parent_that_is_killed() -> None:
         pid = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    assert _gone(pid)
+    assert ends(pid)
 
 
 def test_silence_is_noticed() -> None:

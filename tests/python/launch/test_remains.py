@@ -9,32 +9,26 @@ from pathlib import Path
 
 import pytest
 
+from processes import runs
 from rankwise.launch import remains
 from rankwise.launch.mpi import longest_silence_s
 from rankwise.launch.process import Child
 from rankwise.launch.remains import Remains, memory_kills, new_mark, orphans, waited_s
 
 
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1] not in b"ZX"
-    except OSError:
-        return False
-
-
 def test_processes_in_sessions_of_their_own_are_ended_with_the_command() -> None:
     script = "setsid sh -c 'trap \"\" TERM; env -i sleep 1000 & echo $$ $!; wait' & exec sleep 1000"
     with Child(["sh", "-c", script]) as child:
         pids = [int(word) for word in next(child.lines(10)).split()]
-        assert all(map(_runs, pids))
-    assert child.left == [] and not any(map(_runs, pids))
+        assert all(map(runs, pids))
+    assert child.left == [] and not any(map(runs, pids))
 
 
 def test_a_command_that_ended_is_not_waited_for_because_of_a_daemon_with_its_stdout() -> None:
     with Child(["sh", "-c", "setsid sleep 1000 & echo $!; exit 3"]) as child:
         (pid,) = (int(line) for line in child.lines(1000))
         assert child.wait() == 3
-    assert not _runs(pid)
+    assert not runs(pid)
 
 
 def test_lines_that_do_not_count_end_no_silence() -> None:
@@ -49,7 +43,7 @@ def test_others_are_left_alone() -> None:
     with Child([sys.executable, "-c", "import time; print(flush=True); time.sleep(1000)"]) as one, Child(["true"]) as other:
         next(one.lines(10))
         other.end()
-        assert _runs(one._process.pid)
+        assert runs(one._process.pid)
 
 
 def test_segments_are_those_of_mpi_libraries_that_the_processes_have(tmp_path: Path) -> None:

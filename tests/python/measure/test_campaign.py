@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from processes import ends
 from rankwise.errors import InputError
 from rankwise.launch.mpi import Mpi
 from rankwise.machine.discover import discover
@@ -202,14 +203,6 @@ def _pids(text: str) -> list[int]:
     return [placement["pid"] for placement in start["placements"]]
 
 
-def _all_end(pids: list[int]) -> None:
-    for pid in pids:
-        end_s = time.monotonic() + 5
-        while os.path.exists(f"/proc/{pid}") and time.monotonic() < end_s:
-            time.sleep(0.02)
-        assert not os.path.exists(f"/proc/{pid}")
-
-
 def test_no_rank_outlives_the_launchers_process_on_its_node(tmp_path: Path) -> None:
     path = tmp_path / "m.samples.jsonl"
     with _start(tmp_path, "--sizes", "0,8,100,1000,10kB,100kB,1MB", "--launches", "1") as process:
@@ -219,7 +212,7 @@ def test_no_rank_outlives_the_launchers_process_on_its_node(tmp_path: Path) -> N
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "the launcher ended while measuring" in err and "--resume" in err
-    _all_end(_pids(text))
+    assert all(map(ends, _pids(text)))
     assert len(_samples(path)) >= 5
 
 
@@ -245,7 +238,7 @@ def test_an_interrupted_measure_keeps_its_samples_leaves_no_rank_and_resumes(tmp
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "--resume" in err
-    _all_end(_pids(text))
+    assert all(map(ends, _pids(text)))
     kept = path.read_bytes()
     done = subprocess.run(
         [sys.executable, "-m", "rankwise", "measure", "-o", "m.json", "--resume"],
