@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.blocks import NO, YES, Block, Column, Listing, Next, Sentence, Table, labelled
-from rankwise.collectives.selection import known_libraries, libraries_of
+from rankwise.collectives.selection import library_to_set, publishes_rules, settable_libraries
 from rankwise.collectives.settings import own_settings, write_settings
 from rankwise.collectives.written import Library, Written, written
 from rankwise.errors import InputError, RankwiseError
@@ -43,7 +43,9 @@ class Tuning(Options):
     profile: Path = option(Path("machine.json"), "Machine profile, by whose times algorithms are chosen.")
     ranks: str | None = option(None, "Without a record: the number of ranks, for all collectives of a machine.")
     ranks_per_node: int | None = option(None, "Without a record: ranks on each node.", least=1)
-    mpi: str | None = option(None, f"The MPI library: {', '.join(known_libraries())}. Default: the record's, or the profile's.")
+    mpi: str | None = option(
+        None, f"The MPI library: {', '.join(settable_libraries())}. Default: the record's, or the profile's."
+    )
     library_path: Path | None = option(
         None, "The library's file, libmpi.so, which MPICH's settings start from. Default: the program's, or the one at hand."
     )
@@ -236,6 +238,11 @@ def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
     library, why = _library(asked, says, ())
     if library is None:
         return _kept(why, profile)
+    if not publishes_rules(library.name):
+        return _kept(
+            f"Nothing is set, the default is kept: what {library.name} selects is not published; observe a program, whose "
+            "calls tell how long they take", profile,
+        )  # fmt: skip
     choices = _chooser(library, profile).choose(of_machine(ranks, nodes))
     made_for = _made_for(library, says, profile, ranks, len(set(nodes)))
     return _result(choices, library, profile, asked, made_for)
@@ -291,13 +298,13 @@ def _made_for(library: Library, says: str, profile: Profile, ranks: int, nodes: 
 
 def _library(asked: Tuning, says: str, command: Sequence[str]) -> tuple[Library | None, str]:
     """Return the library, or None and why its default is kept."""
-    libraries, unknown = libraries_of(asked.mpi or says)
-    if unknown is not None:
+    name, unknown = library_to_set(asked.mpi or says)
+    if name is None:
         if asked.mpi is not None:
-            raise InputError(f"--mpi '{asked.mpi}' is unknown: choose one of {', '.join(known_libraries())}")
+            raise InputError(f"--mpi '{asked.mpi}' is unknown: choose one of {', '.join(settable_libraries())}")
         named = f" ({says})" if says else ""
         return None, f"Nothing is set, the default is kept: {unknown}{named}; name one with --mpi"
-    return Library.at(libraries[0], asked.library_path or _path_of(libraries[0], command)), ""
+    return Library.at(name, asked.library_path or _path_of(name, command)), ""
 
 
 def _path_of(name: str, command: Sequence[str]) -> Path | None:
@@ -314,7 +321,7 @@ def _path_of(name: str, command: Sequence[str]) -> Path | None:
         mpi = find_mpi()
     except RankwiseError:
         return None
-    return mpi.library_path if libraries_of(mpi.library_version)[0] == [name] else None
+    return mpi.library_path if library_to_set(mpi.library_version)[0] == name else None
 
 
 def _chooser(library: Library, profile: Profile) -> Chooser:

@@ -110,12 +110,13 @@ def pieces_of(algorithm: str, ranks: int, size_bytes: int, segments: Sequence[in
 
 @cache
 def rules_of(family: str) -> dict[str, Any]:
-    """Return the rules of a family of libraries: openmpi or mpich."""
+    """Return the rules of a family of libraries: openmpi, mpich or intelmpi (which publishes none, only what can be set)."""
     loaded: dict[str, Any] = json.loads((Path(__file__).parent / f"{family}.json").read_text(encoding="utf-8"))
     return loaded
 
 
 _FAMILIES = {"openmpi": re.compile(r"open[ -]?mpi\D*(\d+\.\d+)?", re.I), "mpich": re.compile(r"mpich\D*(\d+\.\d+)?", re.I)}
+_UNPUBLISHED = {"intelmpi": re.compile(r"intel(?:\(r\))?[ -]?mpi\D*(\d+)?", re.I)}  # rules; algorithms can be set
 
 
 def known_libraries() -> list[str]:
@@ -137,6 +138,29 @@ def libraries_of(text: str) -> tuple[list[str], str | None]:
             shown = f"{rules_of(family)['library']} {match[1] or 'of an unknown version'}"
             return [f"{family}-{version}" for version in versions], f"the rules of {shown} are not known"
     return known_libraries(), f"the rules of {f'the MPI library {text[:40]!r}' if text else 'the MPI library'} are not known"
+
+
+def settable_libraries() -> list[str]:
+    """Return the libraries of which some collective can be set to an algorithm that is known."""
+    return [*known_libraries(), *(f"{family}-{version}" for family in _UNPUBLISHED for version in rules_of(family)["versions"])]
+
+
+def library_to_set(text: str) -> tuple[str | None, str]:
+    """Return which of ``settable_libraries`` a text names, as ``libraries_of`` takes it, or None and why there is none."""
+    for family, pattern in _UNPUBLISHED.items():
+        if match := pattern.search(text):
+            rules = rules_of(family)
+            versions = list(rules["versions"])
+            if match[1] in versions:
+                return f"{family}-{match[1]}", ""
+            return None, f"the algorithms of {rules['library']} {match[1] or 'of an unknown version'} are not known"
+    libraries, unknown = libraries_of(text)
+    return (libraries[0], "") if unknown is None else (None, unknown)
+
+
+def publishes_rules(library: str) -> bool:
+    """Tell whether what a library selects by default is known."""
+    return library in known_libraries()
 
 
 def select(library: str, call: Call) -> Selection:

@@ -34,7 +34,7 @@ class Setting:
 
 
 def settable(library: str, call: Call) -> Iterator[Setting]:
-    """Yield what a library (of ``known_libraries``) can be set to for a call; nothing where it has no choice."""
+    """Yield what a library (of ``settable_libraries``) can be set to for a call; nothing where it has no choice."""
     rules = rules_of(library.partition("-")[0])
     known = algorithms_of(rules, call.kind)
     for name, more in rules.get("settable", {}).get(call.kind, {}).items():

@@ -27,14 +27,14 @@ _MEND = "write it again with 'rankwise tune'"
 _OWN_FILES = ("coll_tuned_dynamic_rules_filename", "coll_tuned_use_dynamic_rules", "coll_han_dynamic_rules_filename")
 
 
-_VARIABLE = re.compile(r"(OMPI_MCA|MPIR_CVAR)_\w+", re.ASCII)
+_VARIABLE = re.compile(r"(OMPI_MCA|MPIR_CVAR|I_MPI_ADJUST)_\w+", re.ASCII)
 
 
 def _variables(value: Any, what: str) -> dict[str, str]:
     """Return variables as a program is given them: those of an MPI alone. Raises ValueError."""
     for name, text in value.items():
         if _VARIABLE.fullmatch(name) is None:
-            raise ValueError(f"{what} {name!r:.40} is no variable of Open MPI or MPICH")
+            raise ValueError(f"{what} {name!r:.40} is no variable of Open MPI, MPICH or Intel MPI")
         if not isinstance(text, str) or not text.isprintable():
             raise ValueError(f"{what}.{name} is not a printable text")
     return dict(value)
@@ -96,7 +96,8 @@ class Settings(Record):
 
 def _version(text: str) -> str:
     """Return the first words of what a library says of itself: its name and version."""
-    return " ".join(text.replace(",", " ").split()[:3]).removesuffix(" Version:")
+    words = text.replace(",", " ").replace(" Version:", " ").split()
+    return " ".join(words[: 1 + next((i for i, word in enumerate(words) if re.search(r"\d", word)), 2)])
 
 
 def _digest(content: bytes) -> str:

@@ -48,7 +48,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Library:
-    """A library at hand: one of ``known_libraries``, and its file (None: not at hand)."""
+    """A library at hand: one of ``settable_libraries``, and its file (None: not at hand)."""
 
     name: str
     path: Path | None = None
@@ -79,7 +79,11 @@ class Library:
 def written(library: Library, rules: Sequence[Rule]) -> Written:
     """Return the files and variables that make a library follow some rules, at least one. Raises InputError."""
     family = library.name.partition("-")[0]
-    writers: dict[str, Callable[[Library, Sequence[Rule]], Written]] = {"openmpi": _open_mpi, "mpich": _mpich}
+    writers: dict[str, Callable[[Library, Sequence[Rule]], Written]] = {
+        "openmpi": _open_mpi,
+        "mpich": _mpich,
+        "intelmpi": _intel_mpi,
+    }
     return writers[family](library, rules)
 
 
@@ -104,7 +108,10 @@ def _by_kind(rules: Sequence[Rule]) -> list[tuple[str, list[tuple[int, list[Rule
     found: dict[str, dict[int, list[Rule]]] = defaultdict(lambda: defaultdict(list))
     for rule in sorted(rules, key=lambda rule: rule.first):
         found[rule.kind][rule.ranks].append(rule)
-    return [(kind, sorted(found[kind].items())) for kind in sorted(found, key=_NUMBERS.__getitem__)]
+    return [
+        (kind, sorted(found[kind].items()))
+        for kind in sorted(found, key=lambda kind: (_NUMBERS.get(kind, len(_NUMBERS)), kind))
+    ]
 
 
 def _steps(rules: Sequence[Rule], unit: int, chosen: Callable[[Rule], str], default: str) -> list[str]:
@@ -236,6 +243,19 @@ def _guarded(rule: Rule, base: Any) -> dict[str, Any]:
         return leaf
     enough = {"count<pow2": base, "count=any": leaf}
     return {"is_commutative=yes": {"is_op_built_in=yes": enough, "is_op_built_in=no": base}, "is_commutative=no": base}
+
+
+def _intel_mpi(library: Library, rules: Sequence[Rule]) -> Written:
+    """Name presets for ranges of bytes, ascending: an entry holds up to its end, the last one for all that is larger, too."""
+    variables = {}
+    for kind, by_ranks in _by_kind(rules):
+        ranges = (
+            f"{rule.setting.name.split()[0]}:{rule.first}-{rule.last}@{ranks}-{ranks}"
+            for ranks, some in by_ranks
+            for rule in some
+        )
+        variables[f"I_MPI_ADJUST_{kind.upper()}"] = ";".join(ranges)
+    return Written({}, variables)
 
 
 def _pretty(tree: Any) -> str:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankwise.collectives.selection import Call
 from rankwise.observe.phases import first_events
 from rankwise.observe.record import COLLECTIVE, Record
 from rankwise.observe.steps import Steps
 from rankwise.units import format_count
+from rankwise.workloads.base import Span
+
+Array = NDArray[Any]
 
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter")
 MACHINE_KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter")
@@ -21,11 +26,15 @@ _LARGEST = 1 << 22
 
 @dataclass(frozen=True)
 class Called:
-    """A collective that is called ``in_run`` times, ``in_step`` of them a step (None: no step is known)."""
+    """A collective that is called ``in_run`` times, ``in_step`` of them a step (None: no step is known).
+
+    ``took``: how long a call of it took where the program was observed, from when its last rank came; None where unknown.
+    """
 
     call: Call
     in_run: float = 0.0
     in_step: float | None = None
+    took: Span | None = None
 
     @property
     def octave(self) -> tuple[int, int]:
@@ -50,7 +59,9 @@ def of_record(record: Record, steps: Steps | None) -> tuple[list[Called], list[s
     ordered = any(shape.get("commutative") is False for shape in shapes)
     element = max((int(shape.get("element_bytes") or 0) for shape in shapes), default=0) or 8
     per_step = Counter(_in_steps(record, steps)) if steps is not None else Counter[tuple[str, int, int]]()
+    durations = _durations(record)
     found: dict[Call, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    took: dict[Call, list[Array]] = defaultdict(list)
     left: Counter[str] = Counter()
     for line in record.header.get("collectives", []):
         name, number = str(line["call"]).removeprefix("MPI_").lower(), int(line["comm"])
@@ -72,10 +83,16 @@ def of_record(record: Record, steps: Steps | None) -> tuple[list[Called], list[s
             left[f"{line['call']}: {why}"] += line["calls"]
             continue
         each = line["bytes"] // size if name == "alltoall" else line["bytes"] * (size if name == "reduce_scatter_block" else 1)
-        entry = found[Call(name, size, int(each), nodes, element)]
+        call = Call(name, size, int(each), nodes, element)
+        entry = found[call]
         entry[0] += line["calls"] / size
-        entry[1] += per_step.pop((line["call"], number, int(line["bytes"])), 0.0) / size
-    called = [Called(call, in_run, None if steps is None else in_step) for call, (in_run, in_step) in found.items()]
+        alike = (str(line["call"]), number, int(line["bytes"]))
+        entry[1] += per_step.pop(alike, 0.0) / size
+        if len(of_ranks := durations.get(alike, [])) == size:
+            took[call].append(_from_the_last(of_ranks))
+    called = [
+        Called(call, in_run, None if steps is None else in_step, _span(took[call])) for call, (in_run, in_step) in found.items()
+    ]
     return called, [f"{words} ({format_count(round(count), 'call')})" for words, count in left.items()]
 
 
@@ -94,6 +111,33 @@ def _in_steps(record: Record, steps: Steps) -> dict[tuple[str, int, int], float]
             if call < len(names):
                 found[names[call], comm, size] += times / count
     return found
+
+
+def _durations(record: Record) -> dict[tuple[str, int, int], list[Array]]:
+    """Return when each rank's blocking collectives began and ended (rows), by call, communicator and bytes."""
+    names = record.header["calls"]
+    found: dict[tuple[str, int, int], list[Array]] = defaultdict(list)
+    for of_rank in first_events(record).values():
+        inside = of_rank[(of_rank["kind"] == COLLECTIVE) & (of_rank["request"] == 0) & (of_rank["call"] < len(names))]
+        keys = np.stack([inside["call"].astype(np.int64), inside["comm"].astype(np.int64), inside["bytes"].astype(np.int64)])
+        times = np.stack([inside["start_ns"], inside["end_ns"]])
+        rows, which = np.unique(keys, axis=1, return_inverse=True)
+        for i, (call, comm, size) in enumerate(rows.T.tolist()):
+            found[names[call], comm, size].append(times[:, which.reshape(-1) == i])
+    return found
+
+
+def _from_the_last(of_ranks: Sequence[Array]) -> Array:
+    """Return how long calls took in seconds, each from when its last rank came until all had left: what cannot be waiting."""
+    count = min(times.shape[1] for times in of_ranks)
+    begun, ended = np.stack([times[:, :count].astype(np.int64) for times in of_ranks]).max(axis=0)
+    return np.asarray((ended - begun) * 1e-9)
+
+
+def _span(took: Sequence[Array]) -> Span | None:
+    times_s = np.concatenate(took) if took else np.zeros(0)
+    times_s = times_s[times_s > 0]  # clocks of hosts may be further apart than a short call takes
+    return Span.of(times_s) if len(times_s) else None
 
 
 def with_octaves(called: Sequence[Called]) -> Iterator[Called]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rankwise import _core
-from rankwise.collectives.selection import Call, Selection, select
+from rankwise.collectives.selection import Call, Selection, publishes_rules, select
 from rankwise.collectives.settable import Setting, settable
 from rankwise.collectives.written import Library, Rule
 from rankwise.engines.model import Model
@@ -16,7 +16,7 @@ from rankwise.engines.placement import Seats
 from rankwise.errors import InputError
 from rankwise.tune.calls import Called
 from rankwise.units import format_share
-from rankwise.workloads.base import Price, Program, Span
+from rankwise.workloads.base import Program, Span
 from rankwise.workloads.collective_schedule import Schedule
 
 LEAST_GAIN = 0.05
@@ -84,19 +84,21 @@ class Chooser:
             for _, of_size in sorted(alike[key].items()):
                 found.append(self._choice(of_size, before))
                 before = found[-1].setting
-        return found
+        return found if publishes_rules(self.library.name) else list(_whole_kinds(found))
 
     def _choice(self, called: Sequence[Called], before: Setting | None) -> Choice:
         calls = [one.call for one in called]
         weights = [one.in_run or 1.0 for one in called]
         weights = [weight / sum(weights) for weight in weights]
-        selections = [select(self.library.name, call) for call in calls]
-        now = self._times(calls, [Schedule.of(*pair) for pair in zip(selections, calls, strict=True)], weights)
+        selected, now = self._by_default(called, weights)
+        in_steps = [one.in_step for one in called if one.in_step is not None]
+        times = sum(one.in_run for one in called), sum(in_steps) if in_steps else None
+        by_nodes = any(call.holds("several nodes of several ranks") for call in calls)
         if now is None:
-            raise InputError(f"what {self.library.name} selects for {calls[0].kind} cannot be predicted")
-        if not all(one.exact for one in selections):
-            low_s, high_s = now.ends_s
-            now = Span(now.time_s, low_s / _SAME_KIND, high_s * _SAME_KIND)
+            return Choice(
+                calls[0].kind, calls[0].ranks, calls[0].size_bytes, selected, 0.0, None, 0.0, Gain(0.0, 0.0, 0.0),
+                "what the library selects is not published, and no call was timed", *times, by_nodes,
+            )  # fmt: skip
         priced = dict(self._priced(calls, weights))
         best = min(priced, key=lambda setting: priced[setting].time_s, default=None)
         if best is not None:  # of those that are as good the one of the fewest messages: its overheads matter least
@@ -117,12 +119,26 @@ class Chooser:
             why = f"gains less than {format_share(LEAST_GAIN)}"
         elif gain.lo_s <= 0:
             why = "gains no more than the prediction's error"
-        in_steps = [one.in_step for one in called if one.in_step is not None]
         return Choice(
-            calls[0].kind, calls[0].ranks, calls[0].size_bytes, selections[0], now.time_s, None if why else best, new.time_s,
-            gain, why, sum(one.in_run for one in called), sum(in_steps) if in_steps else None,
-            any(call.holds("several nodes of several ranks") for call in calls),
+            calls[0].kind, calls[0].ranks, calls[0].size_bytes, selected, now.time_s, None if why else best, new.time_s, gain,
+            why, *times, by_nodes,
         )  # fmt: skip
+
+    def _by_default(self, called: Sequence[Called], weights: Sequence[float]) -> tuple[Selection, Span | None]:
+        """Return what the library selects, and what calls take: by its rules, or else as they were timed (None: not known)."""
+        calls = [one.call for one in called]
+        if not publishes_rules(self.library.name):
+            timed = [one.took for one in called if one.took is not None]
+            selected = Selection(self.library.name, "default", "", "its rules are not published", exact=False)
+            return selected, _mean(timed, weights) if len(timed) == len(called) else None
+        selections = [select(self.library.name, call) for call in calls]
+        now = self._times(calls, [Schedule.of(*pair) for pair in zip(selections, calls, strict=True)], weights)
+        if now is None:
+            raise InputError(f"what {self.library.name} selects for {calls[0].kind} cannot be predicted")
+        if not all(one.exact for one in selections):
+            low_s, high_s = now.ends_s
+            now = Span(now.time_s, low_s / _SAME_KIND, high_s * _SAME_KIND)
+        return selections[0], now
 
     def _priced(self, calls: Sequence[Call], weights: Sequence[float]) -> Iterator[tuple[Setting, Span]]:
         for setting in dict.fromkeys(settable(self.library.name, calls[0])):
@@ -137,17 +153,42 @@ class Chooser:
 
     def _times(self, calls: Sequence[Call], schedules: Sequence[Schedule], weights: Sequence[float]) -> Span | None:
         """Return the mean time of calls that are carried out so; None where an algorithm cannot be for one of them."""
-        prices: list[Price] = []
+        spans: list[Span] = []
         for call, schedule in zip(calls, schedules, strict=True):
             if call.node_of_rank not in self._kept:
                 self._kept[call.node_of_rank] = self._seats.on_nodes(call.node_of_rank)
             placement = self._kept[call.node_of_rank]
             if schedule.core.why_not(placement):
                 return None
-            prices.append(self._model.price(Program(schedule), 1, placement))
-        mean = [sum(w * end for w, end in zip(weights, ends, strict=True)) for ends in
-                zip(*((price.span.time_s, *price.span.ends_s) for price in prices), strict=True)]  # fmt: skip
-        return Span(*mean)
+            spans.append(self._model.price(Program(schedule), 1, placement).span)
+        return _mean(spans, weights)
+
+
+def _whole_kinds(choices: Sequence[Choice]) -> Iterator[Choice]:
+    """Keep what is set of a collective only where all calls of it are set, all of one number of ranks.
+
+    Intel MPI 2021.19 takes an entry of a variable for calls that lie below its range or above all, too, and 0 in an entry is
+    its basic logic, not its default: nothing can be left as it is.
+    """
+    occur: dict[str, list[Choice]] = defaultdict(list)
+    for one in choices:
+        if one.occurs:
+            occur[one.kind].append(one)
+    for one in choices:
+        others = occur[one.kind]
+        whole = all(other.setting is not None and other.ranks == one.ranks for other in others)
+        yield (
+            one
+            if one.setting is None or whole
+            else replace(
+                one, setting=None, why="other calls of it would be faster by default, and its variable holds for all of them"
+            )
+        )
+
+
+def _mean(spans: Sequence[Span], weights: Sequence[float]) -> Span:
+    ends = zip(*((span.time_s, *span.ends_s) for span in spans), strict=True)
+    return Span(*(sum(weight * end for weight, end in zip(weights, of, strict=True)) for of in ends))
 
 
 def _gained(before: Span, after: Span) -> Gain:

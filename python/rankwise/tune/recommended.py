@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankwise.collectives.selection import libraries_of
+from rankwise.collectives.selection import library_to_set
 from rankwise.collectives.written import Library
 from rankwise.engines.model import Model
 from rankwise.observe.record import Record
@@ -24,11 +24,11 @@ class Recommended:
 
 def recommended(record: Record, steps: Steps | None, model: Model) -> Recommended | None:
     """Return what settings gain; None where no collective is called, or the library's rules are not known."""
-    libraries, unknown = libraries_of(str(record.header.get("mpi") or ""))
+    library, _ = library_to_set(str(record.header.get("mpi") or ""))
     called, _ = of_record(record, steps)
-    if unknown is not None or not called:
+    if library is None or not called:
         return None
-    choices = [one for one in Chooser(Library(libraries[0]), model).choose(called) if one.setting is not None]
+    choices = [one for one in Chooser(Library(library), model).choose(called) if one.setting is not None]
     each = [(one, one.gain.times(one.in_run if one.in_step is None else one.in_step)) for one in choices]
     each = [(one, gain) for one, gain in each if gain.s > 0]
     if not each:
@@ -37,6 +37,6 @@ def recommended(record: Record, steps: Steps | None, model: Model) -> Recommende
     assert best.setting is not None
     return Recommended(
         together(gain for _, gain in each),
-        f"{libraries[0]} selects {best.selected.name} for a {best.kind} of {format_size(best.size_bytes)} "
-        f"({format_time(best.now_s)}); {best.setting.words} takes {format_time(best.new_s)}",
+        f"a {best.kind} of {format_size(best.size_bytes)} takes {format_time(best.now_s)} as {library} selects "
+        f"({best.selected.name}); {best.setting.words} takes {format_time(best.new_s)}",
     )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,7 @@ FRAME_BYTES = 9000
 YIELDING = {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir" for name in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE")}
 FOUR = ("n1", "n2", "n3", "n4")
 _NET = "10.91.7"
+_COUNTED = 16  # number of the first class that counts what is sent to a host
 _NUMBERS = map("abcdefghijklmnopqrstuvwxyz".__getitem__, itertools.cycle(range(26)))
 
 
@@ -156,6 +158,28 @@ class Nodes:
             _do("tc", "-n", host, "filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "prio", "1",
                 "u32", "match", "ip", "dst", f"{self.address(peer)}/32", "flowid", "1:2")  # fmt: skip
 
+    def count_pairs(self) -> None:
+        """Let ``sent_bytes`` count what each host sends to each other, on links that are held to a rate."""
+        for host in self.hosts:
+            for other in self.hosts:
+                if other != host:
+                    name = f"1:{_COUNTED + self.hosts.index(other):x}"
+                    _do("tc", "-n", host, "class", "add", *self._class("eth0", name, str(self.rate)))
+                    _do("tc", "-n", host, "filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "prio", "1",
+                        "u32", "match", "ip", "dst", f"{self.address(other)}/32", "flowid", name)  # fmt: skip
+
+    def sent_bytes(self) -> dict[tuple[int, int], int]:
+        """Return what hosts (by their numbers) have sent to each other so far, with all headers and acknowledgements."""
+        found = {}
+        for i, host in enumerate(self.hosts):
+            text = subprocess.run(
+                ["tc", "-n", host, "-s", "class", "show", "dev", "eth0"], check=True, capture_output=True, text=True
+            ).stdout
+            for match in re.finditer(r"class htb 1:(\w+) .*\n Sent (\d+) bytes", text):
+                if (other := int(match[1], 16) - _COUNTED) >= 0:
+                    found[i, other] = int(match[2])
+        return found
+
     def give_cpus(self, host: str, cpus: str) -> None:
         """Let what is started on a host from now on use these CPUs only, as taskset writes them."""
         (self.state / f"{host}.cpus").write_text(cpus)
@@ -218,6 +242,14 @@ class Nodes:
         for name, value in settings.items():
             words += ["--mca", name, value]
         return [*words, "--host", ",".join(f"{host}:{slots}" for host in self.hosts[:hosts])]
+
+    def intel_mpi(self, where: Path) -> dict[str, str]:
+        """Return the variables that make Intel MPI, installed in a folder, reach the nodes over their links."""
+        return {
+            "I_MPI_ROOT": str(where), "LD_LIBRARY_PATH": f"{where}/lib", "I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp",
+            "FI_TCP_IFACE": "eth0", "I_MPI_HYDRA_IFACE": "eth0", "I_MPI_HYDRA_BOOTSTRAP": "ssh",
+            "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(self.shell), "I_MPI_PIN": "0", "I_MPI_THREAD_YIELD": "3",
+        }  # fmt: skip
 
     def crossed_bytes(self, host: str) -> int:
         """Return what the host's interface has sent and received so far, by the kernel's own counters."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankwise import _core
-from rankwise.collectives.selection import Call, known_libraries, libraries_of, named, select
+from rankwise.collectives.selection import Call, known_libraries, libraries_of, library_to_set, named, publishes_rules, select
 from rankwise.errors import InputError
 from rankwise.workloads.collective_schedule import Schedule
 
@@ -182,6 +182,21 @@ def test_every_selection_has_a_schedule() -> None:
 )  # fmt: skip
 def test_a_library_is_known_by_what_it_calls_itself(text: str, libraries: list[str], unknown: str | None) -> None:
     assert libraries_of(text) == (libraries, unknown)
+
+
+@pytest.mark.parametrize(
+    ("text", "library", "why"),
+    [
+        ("Intel(R) MPI Library 2021.19.0 for Linux* OS", "intelmpi-2021", ""),
+        ("intelmpi-2021", "intelmpi-2021", ""),
+        ("Intel(R) MPI Library 2018 Update 4 for Linux* OS", None, "the algorithms of Intel MPI 2018 are not known"),
+        ("MPICH Version:      5.0.2\nMPICH Release date:", "mpich-5.0", ""),
+        ("MVAPICH2 2.3.7", None, "the rules of the MPI library 'MVAPICH2 2.3.7' are not known"),
+    ],
+)
+def test_what_a_library_can_be_set_to_is_known_of_more_than_publish_rules(text: str, library: str | None, why: str) -> None:
+    assert library_to_set(text) == (library, why)
+    assert library is None or publishes_rules(library) == library.startswith("mpich")
 
 
 def test_an_unknown_library_is_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rankwise.collectives.selection import Call, known_libraries
+from rankwise.collectives.selection import Call, rules_of, settable_libraries
 from rankwise.collectives.settable import Setting, settable
 from rankwise.collectives.settings import FILE, Settings, write_settings
 from rankwise.collectives.written import Library, Rule, written
@@ -157,7 +157,25 @@ def test_without_the_librarys_own_trees_nothing_is_written_for_mpich(tmp_path: P
         written(Library.at("mpich-5.0", tmp_path / "libmpi.so"), [Rule("bcast", 7, 1, 2, Setting("binomial", "binomial"))])
 
 
-@pytest.mark.parametrize("library", known_libraries())
+def test_every_collective_of_mpich_that_can_be_set_can_be_written(mpi: Mpi) -> None:
+    library = Library.at("mpich-5.0", mpi.library_path)
+    for kind in rules_of("mpich")["settable"]:
+        (one, *_) = settable(library.name, Call(kind, 7, 1 << 20))
+        tree = json.loads(written(library, [Rule(kind, 7, 1 << 20, 1 << 20, one)]).files["mpir.json"])
+        assert f"algorithm=MPIR_{kind.capitalize()}_intra_{one.name}" in json.dumps(tree[f"collective={kind}"])
+
+
+def test_intel_mpi_is_set_by_variables_alone() -> None:
+    pair, ring = Setting("3 pair wise exchange", "pairwise"), Setting("8 ring", "ring")
+    rules = [Rule("alltoall", 7, 4096, 8191, pair), Rule("allreduce", 7, 65536, 99999, ring),
+             Rule("allreduce", 7, 8, 16, Setting("1 recursive doubling", "recursive-doubling"))]  # fmt: skip
+    found = written(Library("intelmpi-2021"), rules)
+    assert found.files == {} and found.variables == {
+        "I_MPI_ADJUST_ALLTOALL": "3:4096-8191@7-7", "I_MPI_ADJUST_ALLREDUCE": "1:8-16@7-7;8:65536-99999@7-7",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("library", settable_libraries())
 def test_all_that_can_be_set_has_a_schedule(library: str) -> None:
     """Of every collective that has settings; algorithms whose messages are not the library's own are none."""
     from rankwise import _core

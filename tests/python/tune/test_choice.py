@@ -13,7 +13,7 @@ from rankwise.engines.placement import Seats
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.tune.calls import Called, of_record, with_octaves
 from rankwise.tune.choice import LEAST_GAIN, Choice, Chooser, rules_of_choices
-from rankwise.workloads.base import Program
+from rankwise.workloads.base import Program, Span
 from rankwise.workloads.collective_schedule import Schedule
 
 PROFILE = Path(__file__).parents[1] / "frozen" / "inputs" / "nodes.json"
@@ -85,6 +85,27 @@ def test_mpich_within_a_node_is_left_alone(profile: Profile) -> None:
     assert "one node" in one.why
 
 
+def test_where_no_rules_are_published_the_default_is_what_calls_took(profile: Profile) -> None:
+    """A collective is set where all its calls gain, for the variable holds for them all; an untimed one is left."""
+    nodes = tuple(range(8))
+
+    def called(kind: str, size: int, took_s: float | None) -> Called:
+        took = None if took_s is None else Span(took_s, 0.95 * took_s, 1.05 * took_s)
+        return Called(Call(kind, 8, size, nodes), 10.0, 1.0, took)
+
+    def settings(*called: Called) -> list[str | None]:
+        return [one.setting and one.setting.name for one in chosen(profile, "intelmpi-2021", *called)]
+
+    slow, fast = called("bcast", 1 << 20, 9.0), called("bcast", 1 << 21, 1e-6)
+    (one,) = chosen(profile, "intelmpi-2021", slow)
+    assert one.setting is not None and one.setting.name in ("2 recursive doubling", "3 ring")
+    assert (one.now_s, one.selected.name) == (9.0, "default") and one.gain.s == 9.0 - one.new_s
+    assert one.gain.lo_s < 0.96 * 9.0 - one.new_s
+    assert settings(slow, fast) == [None, None]
+    assert settings(slow, Called(Call("bcast", 8, 1 << 21, nodes))) == [one.setting.name, None]  # that is called nowhere
+    assert settings(called("allreduce", 1 << 20, None)) == [None]
+
+
 def test_a_size_is_looked_at_with_the_ends_of_its_octave() -> None:
     nodes = (0, 1, 2)
     found = list(with_octaves([Called(Call("bcast", 3, 5000, nodes), 7.0), Called(Call("bcast", 3, 4096, nodes), 1.0)]))
@@ -120,3 +141,14 @@ def test_calls_of_a_record_are_taken_as_the_library_sees_them() -> None:
     called, left = of_record(record, None)
     assert {one.call.kind for one in called} == {"alltoall", "bcast"} and any("does not commute" in words for words in left)
     assert {one.call.element_bytes for one in called} == {16}
+
+
+def test_a_call_takes_from_when_its_last_rank_came_until_all_left() -> None:
+    import numpy as np
+
+    from rankwise.tune.calls import _from_the_last, _span
+
+    one, other = np.array([[0, 100, 200], [50, 160, 290]]), np.array([[20, 90], [60, 150]])
+    assert _from_the_last([one, other]) == pytest.approx([40e-9, 60e-9])
+    assert _span([np.array([-1e-9])]) is None  # clocks apart
+    assert _span([np.array([1.0, 3.0]), np.array([2.0])]) == Span(2.0, 1.0, 3.0)
