@@ -24,7 +24,7 @@ from rankwise.units import format_count, format_number, format_size, format_time
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
     from rankwise.report.tune_page import Speedup
-    from rankwise.tune.choice import Choice, Chooser
+    from rankwise.tune.choice import Choice
     from rankwise.tune.protocol import Limit
 
 _MOST_RANKS = 1 << 14
@@ -228,6 +228,7 @@ def tune(observed: Path | None = None, asked: Tuning = Tuning()) -> Tuned:
 def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
     from rankwise.engines.placement import nodes_of, profile_placement
     from rankwise.tune.calls import of_machine
+    from rankwise.tune.protocol import chooser_of
 
     (ranks, *others) = parse_ints(str(asked.ranks), "--ranks")
     if others or not 2 <= ranks <= _MOST_RANKS:
@@ -243,7 +244,7 @@ def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
             f"Nothing is set, the default is kept: what {library.name} selects is not published; observe a program, whose "
             "calls tell how long they take", profile,
         )  # fmt: skip
-    choices = _chooser(library, profile).choose(of_machine(ranks, nodes))
+    choices = chooser_of(library, profile).choose(of_machine(ranks, nodes))
     made_for = _made_for(library, says, profile, ranks, len(set(nodes)))
     return _result(choices, library, profile, asked, made_for)
 
@@ -252,6 +253,7 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
     from rankwise.advise.evidence import evidence_of
     from rankwise.observe.record import read_record
     from rankwise.tune.calls import of_record, with_octaves
+    from rankwise.tune.protocol import chooser_of
 
     found = read_record(path)
     evidence = evidence_of(found, str(path))
@@ -268,7 +270,7 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
         )
     if library is None:
         return _kept(why, profile, unchanged)
-    choices = _chooser(library, profile).choose(list(with_octaves(called)))
+    choices = chooser_of(library, profile).choose(list(with_octaves(called)))
     made_for = _made_for(library, says, profile, found.ranks, len(found.hosts))
     return _result(choices, library, profile, asked, made_for, evidence, unchanged, None if isinstance(limit, str) else limit)
 
@@ -276,12 +278,13 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
 def _limit(library: Library | None, evidence: Evidence, profile: Profile) -> Limit | str:
     """Return what a higher eager limit gains a step, or why it is left (empty: nothing is to be said)."""
     from rankwise.engines.model import Model
-    from rankwise.tune.protocol import eager_limit
+    from rankwise.tune.protocol import eager_limit, raised
 
     shares, nodes = evidence.shares, tuple(map(int, evidence.record.node_of_rank))
     if library is None or not library.name.startswith("openmpi") or not shares.split or min(nodes) < 0 or evidence.crowded:
         return ""
-    return eager_limit(evidence.schedule, nodes, float(shares.moving_s.mean()), Model(profile))
+    without = raised(library.name, profile) or profile
+    return eager_limit(evidence.schedule, nodes, float(shares.moving_s.mean()), Model(without))
 
 
 def _kept(why: str, profile: Profile, unchanged: tuple[Left, ...] = ()) -> Tuned:
@@ -324,38 +327,30 @@ def _path_of(name: str, command: Sequence[str]) -> Path | None:
     return mpi.library_path if library_to_set(mpi.library_version)[0] == name else None
 
 
-def _chooser(library: Library, profile: Profile) -> Chooser:
-    from rankwise.engines.model import Model
-    from rankwise.tune.choice import Chooser
-
-    return Chooser(library, Model(profile))
-
-
 def _result(
     choices: Sequence[Choice], library: Library, profile: Profile, asked: Tuning, made_for: dict[str, object],
     evidence: Evidence | None = None, unchanged: tuple[Left, ...] = (), limit: Limit | None = None,
 ) -> Tuned:  # fmt: skip
-    from rankwise.tune.choice import Gain, rules_of_choices, together
+    from rankwise.tune.choice import Gain, rule_of, runs_of_choices, together
+    from rankwise.tune.protocol import VARIABLES
 
-    rules = [
-        (rule, behind) for rule, behind in rules_of_choices(choices) if evidence is None or any(one.occurs for one in behind)
-    ]
+    runs = [run for run in runs_of_choices(choices) if evidence is None or any(one.occurs for one in run)]
+    rules = [rule for run in runs if (rule := rule_of(run)) is not None]
     inside = evidence is not None and evidence.steps is not None
-    inside = inside and all(any(one.in_step for one in behind) for _, behind in rules)
+    inside = inside and all(any(one.in_step for one in run) for run in runs)
     per = "call" if evidence is None else "step" if inside else "run"
-    rows = [_row(rule, behind, per) for rule, behind in rules]
+    rows = [_row(run, per) for run in runs]
+    by_limit = limit is not None or any(one.limited for run in runs for one in run)
     if limit is not None and evidence is not None:
         rows.append(_row_of_limit(limit, evidence, per))
     rows.sort(key=lambda row: -row.gain_s)
     poor = profile.trust.is_poor
     all_left = (*_left(choices, evidence is not None), *unchanged)
-    found = written(library, [rule for rule, _ in rules]) if rules and not poor else Written({}, {})
-    if limit is not None and not poor:
-        from rankwise.tune.protocol import VARIABLES
-
+    found = written(library, rules) if rules and not poor else Written({}, {})
+    if by_limit and not poor:
         found = replace(found, variables={**found.variables, **VARIABLES})
     notes = [*found.notes]
-    if limit is not None:
+    if by_limit:
         notes.append("the eager limit is that of messages over TCP: other networks do not read it")
     if own := own_settings(found.variables):
         notes.append(
@@ -394,15 +389,16 @@ def _row_of_limit(limit: Limit, evidence: Evidence, per: str) -> Set:
     )  # fmt: skip
 
 
-def _row(rule, behind, per: str) -> Set:  # type: ignore[no-untyped-def]
+def _row(run: Sequence[Choice], per: str) -> Set:
     from rankwise.tune.choice import together
+    from rankwise.tune.protocol import words_of
 
-    counted = [one for one in behind if one.occurs] or behind
+    counted = [one for one in run if one.occurs] or run
     shown = max(counted, key=lambda one: one.now_s / one.new_s if one.new_s > 0 else 1.0)
     counts = [1.0 if per == "call" else (one.in_step or 0.0) if per == "step" else one.in_run for one in counted]
     gain = shown.gain if per == "call" else together(one.gain.times(n) for one, n in zip(counted, counts, strict=True))
     return Set(
-        rule.kind, None, rule.first, rule.last, rule.ranks, shown.selected.name, rule.setting.words,
+        shown.kind, None, run[0].size_bytes, run[-1].size_bytes, shown.ranks, shown.selected.name, words_of(shown),
         1.0 if per == "call" else sum(counts), shown.size_bytes, shown.now_s, shown.new_s, gain.s, gain.lo_s, gain.hi_s,
     )  # fmt: skip
 

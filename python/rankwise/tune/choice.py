@@ -44,7 +44,10 @@ def together(gains: Iterable[Gain]) -> Gain:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen for a collective of some bytes and ranks: a setting, or none, and ``why``; times are of a call."""
+    """What is chosen for a collective of some bytes and ranks: a setting, or none, and ``why``; times are of a call.
+
+    ``limited``: whether its messages gain by a higher eager limit, with which ``new_s`` is.
+    """
 
     kind: str
     ranks: int
@@ -58,6 +61,11 @@ class Choice:
     in_run: float
     in_step: float | None
     by_nodes: bool
+    limited: bool = False
+
+    @property
+    def is_left(self) -> bool:
+        return self.setting is None and not self.limited
 
     @property
     def occurs(self) -> bool:
@@ -65,11 +73,14 @@ class Choice:
 
 
 class Chooser:
-    """Chooses settings of one library on one machine."""
+    """Chooses settings of one library on one machine; ``raised``: the machine where the library's eager limit is raised.
 
-    def __init__(self, library: Library, model: Model) -> None:
+    That is done where a call gains by it, and then for all: without handshakes none takes longer.
+    """
+
+    def __init__(self, library: Library, model: Model, raised: Model | None = None) -> None:
         self.library = library
-        self._model = model
+        self._model, self._raised = model, raised
         self._seats = Seats.of_profile(model.profile)
         self._kept: dict[tuple[int, ...], _core.Placement] = {}
 
@@ -78,6 +89,10 @@ class Chooser:
         alike: dict[tuple[str, int], dict[int, list[Called]]] = defaultdict(lambda: defaultdict(list))
         for one in called:
             alike[one.call.kind, one.call.ranks][one.call.size_bytes].append(one)
+        if self._raised is not None and not any(
+            self._by_limit(of_size) for sizes in alike.values() for of_size in sizes.values() if _some_occur(of_size, called)
+        ):
+            self._raised = None
         found = []
         for key in sorted(alike):
             before: Setting | None = None
@@ -87,10 +102,8 @@ class Chooser:
         return found if publishes_rules(self.library.name) else list(_whole_kinds(found))
 
     def _choice(self, called: Sequence[Called], before: Setting | None) -> Choice:
-        calls = [one.call for one in called]
-        weights = [one.in_run or 1.0 for one in called]
-        weights = [weight / sum(weights) for weight in weights]
-        selected, now = self._by_default(called, weights)
+        calls, weights = [one.call for one in called], _weights(called)
+        selected, now = self._by_default(called, self._model)
         in_steps = [one.in_step for one in called if one.in_step is not None]
         times = sum(one.in_run for one in called), sum(in_steps) if in_steps else None
         by_nodes = any(call.holds("several nodes of several ranks") for call in calls)
@@ -99,6 +112,8 @@ class Chooser:
                 calls[0].kind, calls[0].ranks, calls[0].size_bytes, selected, 0.0, None, 0.0, Gain(0.0, 0.0, 0.0),
                 "what the library selects is not published, and no call was timed", *times, by_nodes,
             )  # fmt: skip
+        by_limit = self._by_limit(called)
+        reference = now if self._raised is None else self._by_default(called, self._raised)[1] or now
         priced = dict(self._priced(calls, weights))
         best = min(priced, key=lambda setting: priced[setting].time_s, default=None)
         if best is not None:  # of those that are as good the one of the fewest messages: its overheads matter least
@@ -106,33 +121,49 @@ class Chooser:
             best = max(as_good, key=lambda one: (one.segment_bytes or math.inf, -priced[one].time_s))
         if best is not None and before in priced and priced[before].time_s <= (1 + _AS_GOOD) * priced[best].time_s:
             best = before
-        new = now if best is None else priced[best]
-        gain = _gained(now, new)
+        new = reference if best is None else priced[best]
+        gain = _gained(reference, new)
         why = ""
         if self.library.name.startswith("mpich") and any(call.holds("one node") for call in calls):
             why = "all ranks are on one node, where MPICH uses shared memory that is not predicted"
         elif best is None:
             why = "there is no other algorithm to set"
-        elif new.time_s >= now.time_s:
+        elif new.time_s >= reference.time_s:
             why = "the default is the fastest"
-        elif gain.s < LEAST_GAIN * now.time_s:
+        elif gain.s < LEAST_GAIN * reference.time_s:
             why = f"gains less than {format_share(LEAST_GAIN)}"
         elif gain.lo_s <= 0:
             why = "gains no more than the prediction's error"
+        setting = None if why else best
+        if by_limit is not None:
+            new, gain = (new, together([by_limit, gain])) if setting is not None else (reference, by_limit)
         return Choice(
-            calls[0].kind, calls[0].ranks, calls[0].size_bytes, selected, now.time_s, None if why else best, new.time_s, gain,
-            why, *times, by_nodes,
+            calls[0].kind, calls[0].ranks, calls[0].size_bytes, selected, now.time_s, setting, new.time_s, gain,
+            why if by_limit is None else "", *times, by_nodes, by_limit is not None,
         )  # fmt: skip
 
-    def _by_default(self, called: Sequence[Called], weights: Sequence[float]) -> tuple[Selection, Span | None]:
+    def _by_limit(self, called: Sequence[Called]) -> Gain | None:
+        """Return what calls as the library selects them gain where the eager limit is raised; None for less than 5 %.
+
+        How much depends on how handshakes fall: that may be nothing.
+        """
+        if self._raised is None:
+            return None
+        (_, now), (_, new) = self._by_default(called, self._model), self._by_default(called, self._raised)
+        if now is None or new is None or now.time_s - new.time_s < LEAST_GAIN * now.time_s:
+            return None
+        return Gain(now.time_s - new.time_s, max(0.0, now.ends_s[0] - new.ends_s[1]), now.ends_s[1] - new.ends_s[0])
+
+    def _by_default(self, called: Sequence[Called], model: Model) -> tuple[Selection, Span | None]:
         """Return what the library selects, and what calls take: by its rules, or else as they were timed (None: not known)."""
-        calls = [one.call for one in called]
+        calls, weights = [one.call for one in called], _weights(called)
         if not publishes_rules(self.library.name):
             timed = [one.took for one in called if one.took is not None]
             selected = Selection(self.library.name, "default", "", "its rules are not published", exact=False)
             return selected, _mean(timed, weights) if len(timed) == len(called) else None
         selections = [select(self.library.name, call) for call in calls]
-        now = self._times(calls, [Schedule.of(*pair) for pair in zip(selections, calls, strict=True)], weights)
+        schedules = [Schedule.of(*pair) for pair in zip(selections, calls, strict=True)]
+        now = self._times(calls, schedules, weights, model)
         if now is None:
             raise InputError(f"what {self.library.name} selects for {calls[0].kind} cannot be predicted")
         if not all(one.exact for one in selections):
@@ -148,10 +179,12 @@ class Chooser:
                 Schedule(call.kind, call.ranks, call.size_bytes, setting.algorithm, setting.radix, setting.segment_bytes)
                 for call in calls
             ]
-            if (times := self._times(calls, schedules, weights)) is not None:
+            if (times := self._times(calls, schedules, weights, self._raised or self._model)) is not None:
                 yield setting, times
 
-    def _times(self, calls: Sequence[Call], schedules: Sequence[Schedule], weights: Sequence[float]) -> Span | None:
+    def _times(
+        self, calls: Sequence[Call], schedules: Sequence[Schedule], weights: Sequence[float], model: Model
+    ) -> Span | None:
         """Return the mean time of calls that are carried out so; None where an algorithm cannot be for one of them."""
         spans: list[Span] = []
         for call, schedule in zip(calls, schedules, strict=True):
@@ -160,7 +193,7 @@ class Chooser:
             placement = self._kept[call.node_of_rank]
             if schedule.core.why_not(placement):
                 return None
-            spans.append(self._model.price(Program(schedule), 1, placement).span)
+            spans.append(model.price(Program(schedule), 1, placement).span)
         return _mean(spans, weights)
 
 
@@ -186,6 +219,16 @@ def _whole_kinds(choices: Sequence[Choice]) -> Iterator[Choice]:
         )
 
 
+def _some_occur(of_size: Sequence[Called], every: Sequence[Called]) -> bool:
+    """Tell whether a program has some of these calls; where none of all are counted, those of a machine, all are."""
+    return any(one.in_run > 0 for one in of_size) or not any(one.in_run > 0 for one in every)
+
+
+def _weights(called: Sequence[Called]) -> list[float]:
+    weights = [one.in_run or 1.0 for one in called]
+    return [weight / sum(weights) for weight in weights]
+
+
 def _mean(spans: Sequence[Span], weights: Sequence[float]) -> Span:
     ends = zip(*((span.time_s, *span.ends_s) for span in spans), strict=True)
     return Span(*(sum(weight * end for weight, end in zip(weights, of, strict=True)) for of in ends))
@@ -200,29 +243,38 @@ def _gained(before: Span, after: Span) -> Gain:
     return Gain(gain, gain - down, gain + up)
 
 
-def rules_of_choices(choices: Sequence[Choice]) -> list[tuple[Rule, list[Choice]]]:
-    """Return a rule for each run of sizes that are set alike, with the choices that it rests on.
+def runs_of_choices(choices: Sequence[Choice]) -> list[list[Choice]]:
+    """Return the runs of sizes that are set alike.
 
     Between two sizes that were looked at nothing is set but where both are set alike.
     """
-    found: list[tuple[Rule, list[Choice]]] = []
+    found: list[list[Choice]] = []
     last: Choice | None = None
     for one in choices:
-        follows = last is not None and (last.kind, last.ranks, last.setting) == (one.kind, one.ranks, one.setting)
-        if one.setting is not None and follows:
-            rule, behind = found[-1]
-            wider = Rule(rule.kind, rule.ranks, rule.first, one.size_bytes, rule.setting, rule.by_nodes or one.by_nodes)
-            found[-1] = (wider, [*behind, one])
-        elif one.setting is not None:
-            found.append((Rule(one.kind, one.ranks, one.size_bytes, one.size_bytes, one.setting, one.by_nodes), [one]))
+        if not one.is_left and last is not None and _set_alike(last, one):
+            found[-1].append(one)
+        elif not one.is_left:
+            found.append([one])
         last = one
     return found
+
+
+def _set_alike(one: Choice, other: Choice) -> bool:
+    return (one.kind, one.ranks, one.setting, one.limited) == (other.kind, other.ranks, other.setting, other.limited)
+
+
+def rule_of(run: Sequence[Choice]) -> Rule | None:
+    """Return the rule for a run of sizes; None where no algorithm is set."""
+    first, last = run[0], run[-1]
+    if first.setting is None:
+        return None
+    return Rule(first.kind, first.ranks, first.size_bytes, last.size_bytes, first.setting, any(one.by_nodes for one in run))
 
 
 def by_reason(choices: Sequence[Choice]) -> Mapping[tuple[str, int, str, str], list[int]]:
     """Return the sizes that are left at the default, by collective, ranks, what is selected and why."""
     left: dict[tuple[str, int, str, str], list[int]] = defaultdict(list)
     for one in choices:
-        if one.setting is None:
+        if one.is_left:
             left[one.kind, one.ranks, one.selected.name, one.why].append(one.size_bytes)
     return left

@@ -2,19 +2,23 @@
 
 Above its eager limit Open MPI asks the receiver before it sends the rest of a message; over TCP the answer waits behind all
 that the node has queued, so that NICs are idle in turn. What that costs has no law: it is what the observed step spends at
-moving messages beyond what the cost model says that they need.
+moving messages beyond what the cost model says that they need. For collectives, and where no program was observed, it is what
+rings of nodes were measured to lose above the limit: by how much others do, between nothing and that, is not known.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rankwise.collectives.written import Library
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats
+from rankwise.machine.profile import Profile
 from rankwise.observe.phases import PhasedStep
-from rankwise.tune.choice import LEAST_GAIN, Gain
+from rankwise.tune.choice import LEAST_GAIN, Choice, Chooser, Gain
+from rankwise.units import format_size
 from rankwise.workloads.base import Program
 
 EAGER_BYTES = 65536  # of Open MPI over TCP
@@ -36,6 +40,23 @@ class Limit:
     gain: Gain
 
 
+def raised(library: str, profile: Profile) -> Profile | None:
+    """Return the machine where the eager limit is raised: messages between both limits pass NICs as those below do.
+
+    None where the library has no such limit, or rings of nodes were not measured to be slower above it.
+    """
+    card = profile.shared.card
+    if not library.startswith("openmpi") or card is None:
+        return None
+    below = [row for row in card.exchange if row[2] <= EAGER_BYTES]
+    above = [row for row in card.exchange if row[2] > EAGER_BYTES]
+    if not below or not above or min(row[-1] for row in above) > (1 - LEAST_GAIN) * min(row[-1] for row in below):
+        return None
+    nodes, ranks, _, rate = min(below, key=lambda row: row[-1])
+    kept = [*below, (nodes, ranks, NEW_BYTES, rate), *((*row[:2], NEW_BYTES + row[2], row[3]) for row in above)]
+    return replace(profile, shared=replace(profile.shared, card=replace(card, exchange=tuple(kept))))
+
+
 def eager_limit(step: PhasedStep | None, node_of_rank: tuple[int, ...], moving_s: float, model: Model) -> Limit | str:
     """Return what a higher eager limit gains a step, or why it is left, in words (empty: nothing is to be said)."""
     if step is None or not len(step.bytes):
@@ -52,3 +73,15 @@ def eager_limit(step: PhasedStep | None, node_of_rank: tuple[int, ...], moving_s
         return "messages above it take what the network needs, or no more than the prediction's error longer"
     sizes = step.bytes[above]
     return Limit(int(sizes.min()), int(sizes.max()), int(above.sum()), moving_s, price.time_s, gain)
+
+
+def chooser_of(library: Library, profile: Profile) -> Chooser:
+    """Return what chooses settings of a library on a machine, with a higher eager limit where that may gain."""
+    other = raised(library.name, profile)
+    return Chooser(library, Model(profile), None if other is None else Model(other))
+
+
+def words_of(choice: Choice) -> str:
+    """Return what a collective is set to, in the library's words."""
+    words = choice.selected.name if choice.setting is None else choice.setting.words
+    return f"{words}, eager limit {format_size(NEW_BYTES)}" if choice.limited else words

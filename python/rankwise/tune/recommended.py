@@ -10,7 +10,8 @@ from rankwise.engines.model import Model
 from rankwise.observe.record import Record
 from rankwise.observe.steps import Steps
 from rankwise.tune.calls import of_record
-from rankwise.tune.choice import Chooser, Gain, together
+from rankwise.tune.choice import Gain, together
+from rankwise.tune.protocol import chooser_of, words_of
 from rankwise.units import format_size, format_time
 
 
@@ -28,15 +29,14 @@ def recommended(record: Record, steps: Steps | None, model: Model) -> Recommende
     called, _ = of_record(record, steps)
     if library is None or not called:
         return None
-    choices = [one for one in Chooser(Library(library), model).choose(called) if one.setting is not None]
+    choices = [one for one in chooser_of(Library(library), model.profile).choose(called) if not one.is_left]
     each = [(one, one.gain.times(one.in_run if one.in_step is None else one.in_step)) for one in choices]
     each = [(one, gain) for one, gain in each if gain.s > 0]
     if not each:
         return Recommended(Gain(0.0, 0.0, 0.0), "")
     best, _ = max(each, key=lambda pair: pair[1].s)
-    assert best.setting is not None
     return Recommended(
         together(gain for _, gain in each),
         f"a {best.kind} of {format_size(best.size_bytes)} takes {format_time(best.now_s)} as {library} selects "
-        f"({best.selected.name}); {best.setting.words} takes {format_time(best.new_s)}",
+        f"({best.selected.name}); {words_of(best)} takes {format_time(best.new_s)}",
     )  # fmt: skip

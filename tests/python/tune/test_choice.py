@@ -12,7 +12,7 @@ from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.tune.calls import Called, of_record, with_octaves
-from rankwise.tune.choice import LEAST_GAIN, Choice, Chooser, rules_of_choices
+from rankwise.tune.choice import LEAST_GAIN, Choice, Chooser, rule_of, runs_of_choices
 from rankwise.workloads.base import Program, Span
 from rankwise.workloads.collective_schedule import Schedule
 
@@ -58,7 +58,7 @@ def test_what_gains_little_or_nothing_for_sure_is_left(profile: Profile) -> None
 def test_a_rule_ends_where_nothing_was_looked_at(profile: Profile) -> None:
     sizes = (1 << 10, 1 << 20, 1 << 21, 1 << 22)
     found = chosen(profile, "openmpi-4.1", *(Called(Call("bcast", 7, size, tuple(range(7))), 1.0) for size in sizes))
-    rules = [rule for rule, _ in rules_of_choices(found)]
+    rules = [rule for run in runs_of_choices(found) if (rule := rule_of(run)) is not None]
     assert {rule.first for rule in rules} | {rule.last for rule in rules} <= set(sizes)
     assert all(rule.first <= rule.last for rule in rules)
     covered = [size for size in sizes for rule in rules if rule.first <= size <= rule.last]
