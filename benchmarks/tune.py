@@ -1,12 +1,15 @@
 """What the settings of tune lose against trying every algorithm, on nodes in namespaces with shaped links (root needed).
 
-    python benchmarks/tune.py [--rate 20] [--nodes 2,4,7] [--each 1] [--kinds bcast,allgather] [--bytes 65536,1048576]
+    python benchmarks/tune.py [--rate 20] [--nodes 4,7] [--each 1] [--kinds bcast,allgather] [--bytes 65536,1048576]
+        [--library openmpi-4.1]
 
 Of each collective, size and number of nodes the default is timed, what tune chooses (nothing: the default), and every
-algorithm and segment that the library can be set to, as an unmodified program sees them. Regret: the chosen one's time against
-the shortest. A cell slower than the default is timed again. The slower the links, the less processors matter; below some 100 kB
-they tell nothing, for their shapers let a frame of each message pass at once. Open MPI is the system's, MPICH the one at hand.
-Exit 1 where the mean regret is above 5 %, or a cell stays slower than the default.
+algorithm and segment that the library can be set to, as an unmodified program sees them. The machine is measured on these
+nodes with the library, as its users do, for two minutes; that of Open MPI 5 with Open MPI 4.1. Regret: the chosen one's time
+against the shortest. A cell slower than the default is timed again. The slower the links, the less processors matter; below
+some 100 kB they tell nothing, for their shapers let a frame of each message pass at once. Open MPI 4.1 is the system's, Open
+MPI 5 that of "make mpis", MPICH the one at hand. Exit 1 where the mean regret is above 5 %, or a cell stays slower than the
+default.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,17 +26,16 @@ import numpy as np
 from harness import options, require_nodes
 
 from nodes import Nodes
-from rankwise.collectives.selection import Call, libraries_of
+from rankwise.collectives.selection import Call, library_to_set
 from rankwise.collectives.settable import Setting, settable
 from rankwise.collectives.settings import write_settings
 from rankwise.collectives.written import Library, Rule, written
-from rankwise.engines.model import Model
 from rankwise.launch.mpi import find_mpi
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.tune.calls import Called
-from rankwise.tune.choice import Chooser
+from rankwise.tune.protocol import VARIABLES, chooser_of, words_of
 
-_PAYLOAD = 8948 / 9014
+_POOR = 6  # what measure exits with where a profile is poor: two cores have the ranks of all nodes
 _SLOWER = 1.02  # than the default, which is noise
 PROGRAM = """
 #include <mpi.h>
@@ -65,14 +68,21 @@ int main(int argc, char** argv) {
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
 
 
-def profile(folder: Path, rate_mbit: float) -> Profile:
-    """Return the machine that is shaped; nothing of it is measured."""
-    for link, alpha_s, bytes_per_s in (("other-node", 1.5e-4, _PAYLOAD * rate_mbit * 1e6 / 8), ("same-socket", 3e-6, 2e9)):
-        lines = [f"{1 << k},{alpha_s + (1 << k) / bytes_per_s}" for k in range(25)]
-        (folder / "link.csv").write_text("\n".join(["size_bytes,time_s", *lines, ""]))
-        more = ["--add"] if link == "same-socket" else []
-        words = ["rankwise", "profile", "import", "link.csv", "--link", link, *more, "-o", "machine.json"]
-        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+def measured(up: Nodes, library: Library, folder: Path) -> Profile:
+    """Return the machine, measured on these nodes."""
+    (folder / "machine.json").unlink(missing_ok=True)
+    words = [sys.executable, "-m", "rankwise", "measure", "--hosts", ",".join(up.hosts), "--seconds", "120",
+             "-o", "machine.json"]  # fmt: skip
+    environment = up.environment()
+    if library.name.startswith("openmpi"):
+        options = up.open_mpi("", 1)
+        settings = zip(options, options[1:], options[2:], strict=False)
+        environment |= {f"OMPI_MCA_{name}": value for option, name, value in settings if option == "--mca"}
+        environment |= {"RANKWISE_MPI": "/usr/bin/mpicxx.openmpi", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # fmt: skip
+    done = subprocess.run(up.command(up.hosts[0], words), cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode not in (0, _POOR):
+        raise SystemExit(f"measure ended with {done.returncode}")
     return open_profile(folder / "machine.json")
 
 
@@ -82,11 +92,12 @@ class Runs:
     def __init__(self, up: Nodes, library: Library, launcher: list[str], folder: Path) -> None:
         self._up, self._library, self._launcher, self._folder = up, library, launcher, folder
 
-    def time_s(self, call: Call, setting: Setting | None) -> float:
+    def time_s(self, call: Call, setting: Setting | None, limited: bool = False) -> float:
         variables = {} if setting is None else self._variables(call, setting)
         words = [*self._launcher, "-n", str(call.ranks), "./app", str(KINDS.index(call.kind)), str(call.size_bytes)]
         done = subprocess.run(
-            self._up.command(self._up.hosts[0], words), cwd=self._folder, env={**self._up.environment(), **variables},
+            self._up.command(self._up.hosts[0], words), cwd=self._folder,
+            env={**self._up.environment(), **variables, **(VARIABLES if limited else {})},
             capture_output=True, text=True, timeout=600, check=True,
         )  # fmt: skip
         return float(done.stdout.split()[-1])
@@ -101,20 +112,26 @@ class Runs:
         return write_settings(place, written(self._library, [rule]), made_for).environment(place)
 
 
-def libraries() -> Iterator[tuple[Library, str, str]]:
-    """Yield the libraries at hand, their compilers and launchers."""
+def libraries() -> Iterator[tuple[Library, list[str], str]]:
+    """Yield the libraries at hand, what compiles for them, and their launchers."""
     mpi = find_mpi()
-    name = libraries_of(mpi.library_version)[0][0]
-    yield Library.at(name, mpi.library_path), str(mpi.launcher_path.parent / "mpicc"), str(mpi.launcher_path)
+    name = library_to_set(mpi.library_version)[0]
+    assert name is not None
+    yield Library.at(name, mpi.library_path), [str(mpi.launcher_path.parent / "mpicc"), "app.c"], str(mpi.launcher_path)
     compiler, launcher = (shutil.which(f"{word}.openmpi") for word in ("mpicc", "mpirun"))
     if compiler is not None and launcher is not None:
-        yield Library("openmpi-4.1"), compiler, launcher
+        yield Library("openmpi-4.1"), [compiler, "app.c"], launcher
+        made = Path(__file__).parents[1] / "build" / "mpis" / "openmpi5"
+        if made.exists():
+            linked = [f"-I{made}/include", f"-L{made}/lib", f"-Wl,-rpath,{made}/lib", "app.c", "-lmpi"]
+            yield Library("openmpi-5.0"), ["gcc", *linked], f"{made}/bin/mpirun"
 
 
 def main() -> int:
     parser = options(__doc__)
     parser.add_argument("--rate", type=float, default=20, help="of the links, in Mbit/s")
-    parser.add_argument("--nodes", default="2,4,7")
+    parser.add_argument("--nodes", default="4,7")
+    parser.add_argument("--library", default="", help="this one alone")
     parser.add_argument("--each", type=int, default=1, help="ranks on each node")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--bytes", default="262144,1048576")
@@ -123,16 +140,17 @@ def main() -> int:
     regrets, slower = [], 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        machine = profile(folder, given.rate)
         (folder / "app.c").write_text(PROGRAM)
         for library, compiler, launcher in libraries():
-            subprocess.run([compiler, "-o", "app", "app.c"], cwd=folder, check=True)
-            chooser = Chooser(library, Model(machine))
+            if given.library not in ("", library.name):
+                continue
+            subprocess.run([*compiler, "-o", "app"], cwd=folder, check=True)
             for count in map(int, given.nodes.split(",")):
                 with Nodes(f"{given.rate:g}mbit", [f"n{i}" for i in range(1, count + 1)]) as up:
                     hydra = [launcher, "-hosts", ",".join(up.hosts), "-ppn", str(given.each)]
                     words = hydra if library.name.startswith("mpich") else up.open_mpi(launcher, given.each)
                     nodes = tuple(i // given.each if words is hydra else i % count for i in range(count * given.each))
+                    chooser = chooser_of(library, measured(up, library, folder))
                     runs = Runs(up, library, words, folder)
                     for kind in given.kinds.split(","):
                         for size in map(int, given.bytes.split(",")):
@@ -141,13 +159,14 @@ def main() -> int:
                             found = {None: runs.time_s(call, None)}
                             found |= {one: runs.time_s(call, one) for one in settable(library.name, call)
                                       if library.knows(kind, one)}  # fmt: skip
-                            default_s, chosen_s = found[None], found[chosen.setting]
+                            default_s = found[None]
+                            chosen_s = runs.time_s(call, chosen.setting, True) if chosen.limited else found[chosen.setting]
                             if chosen_s > _SLOWER * default_s:  # again, with fresh samples
-                                default_s, chosen_s = (runs.time_s(call, one) for one in (None, chosen.setting))
+                                default_s, chosen_s = runs.time_s(call, None), runs.time_s(call, chosen.setting, chosen.limited)
                                 slower += chosen_s > _SLOWER * default_s
                             best = min(found, key=found.__getitem__)
                             regrets.append(chosen_s / min(found[best], chosen_s) - 1)
-                            to = "default" if chosen.setting is None else chosen.setting.words
+                            to = "default" if chosen.is_left else words_of(chosen)
                             print(f"{library.name} {count}x{given.each} {kind} {size} B: default {default_s:.5f} s, {to} "
                                   f"{chosen_s:.5f} s (predicted {chosen.new_s:.5f}), best "
                                   f"{'default' if best is None else best.words} {found[best]:.5f} s", flush=True)  # fmt: skip

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rankwise.collectives.selection import Call
+from rankwise.collectives.written import Library
 from rankwise.engines.model import Model
-from rankwise.machine.profile import open_profile
+from rankwise.machine.profile import Profile, open_profile
 from rankwise.observe.phases import PhasedStep
-from rankwise.tune.protocol import Limit, eager_limit
+from rankwise.tune.calls import Called
+from rankwise.tune.protocol import EAGER_BYTES, NEW_BYTES, Limit, chooser_of, eager_limit, raised, words_of
 
 PROFILE = Path(__file__).parents[1] / "frozen" / "inputs" / "nodes.json"
 
@@ -41,3 +45,44 @@ def test_the_limit_is_left_where_nothing_is_above_it_or_nothing_is_lost(model: M
     assert isinstance(limit, Limit)
     left = eager_limit(ring(400_000), (0, 0, 1, 1), limit.new_s, model)
     assert isinstance(left, str) and "what the network needs" in left
+
+
+def with_rings(below: float, above: float) -> Profile:
+    """Return a machine of which NICs in rings send such shares of their rate below the eager limit and above it."""
+    profile = open_profile(PROFILE)
+    rate = dict(profile.shared.resources())["card"].bytes_per_s
+    rows = ((4, 1, 30_000, below * rate), (4, 1, 100_000, above * rate))
+    return replace(
+        profile, shared=replace(profile.shared, card=replace(dict(profile.shared.resources())["card"], exchange=rows))
+    )
+
+
+def test_collectives_gain_by_a_higher_limit_what_rings_lose_above_it() -> None:
+    library, nodes = Library("openmpi-4.1"), tuple(range(4))
+    called = [Called(Call("allgather", 4, size, nodes), 10.0) for size in (1 << 14, 1 << 18)]
+    small, large = chooser_of(library, with_rings(0.98, 0.49)).choose(called)
+    assert small.is_left and not large.is_left and large.limited
+    assert large.now_s > 1.5 * large.new_s
+    assert 0 <= large.gain.lo_s < 0.1 * large.gain.s and large.gain.s == pytest.approx(large.now_s - large.new_s)
+    assert words_of(large).endswith(", eager limit 4 MB")
+    # A chain of messages one after the other is no slower than its links: there only another algorithm gains.
+    (bcast,) = chooser_of(library, with_rings(0.98, 0.49)).choose([Called(Call("bcast", 4, 1 << 20, nodes), 1.0)])
+    assert bcast.setting is not None and bcast.setting.segment_bytes and not bcast.limited
+
+
+@pytest.mark.parametrize(("below", "above"), [(0.98, 0.97), (0.6, 0.59)])
+def test_where_rings_lose_nothing_above_the_limit_it_is_left(below: float, above: float) -> None:
+    """As on networks without handshakes that wait, and where rings of all sizes are slow, which no limit helps."""
+    profile = with_rings(below, above)
+    assert raised("openmpi-4.1", profile) is None
+    (one,) = chooser_of(Library("openmpi-4.1"), profile).choose([Called(Call("allgather", 4, 1 << 18, tuple(range(4))), 1.0)])
+    assert not one.limited
+    assert raised("mpich-5.0", with_rings(0.98, 0.49)) is None and raised("openmpi-4.1", open_profile(PROFILE)) is None
+
+
+def test_messages_above_the_new_limit_stay_as_they_are() -> None:
+    other = raised("openmpi-5.0", with_rings(0.9, 0.5))
+    assert other is not None and other.shared.card is not None
+    rate = other.shared.card.bytes_per_s
+    shares = {size: bytes_per_s / rate for _, _, size, bytes_per_s in other.shared.card.exchange}
+    assert EAGER_BYTES < NEW_BYTES and shares == pytest.approx({30_000: 0.9, NEW_BYTES: 0.9, NEW_BYTES + 100_000: 0.5})
