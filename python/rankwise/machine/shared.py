@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KINDS = ("card", "memory", "socket", "sockets")
 # Both ways together at least so many times one way. What sends or receives comes to 1 at most; over links that do both, TCP's
 # acknowledgements behind data leave 1.4 to 1.75.
-_FULL_DUPLEX = 1.25
+FULL_DUPLEX = 1.25
 _SOUND = 0.95  # of its rate between two nodes that a NIC sends in exchanges of several, at least
 
 
@@ -51,7 +51,7 @@ class Resource(Record):
     def half_duplex(self) -> bool:
         """Whether both ways together are hardly more than one: then they share it, too."""
         both = self.both_ways_bytes_per_s
-        return both is not None and both < _FULL_DUPLEX * self.bytes_per_s
+        return both is not None and both < FULL_DUPLEX * self.bytes_per_s
 
     @property
     def in_exchange_bytes_per_s(self) -> float | None:

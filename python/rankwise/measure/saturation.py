@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from rankwise.machine.link import Point
 from rankwise.machine.profile import OTHER_NODE
-from rankwise.machine.shared import Resource
+from rankwise.machine.shared import FULL_DUPLEX, Resource
 from rankwise.measure.samples import Campaign
 from rankwise.models.measured import Way
 from rankwise.records import Interval
@@ -49,19 +49,33 @@ def resource_of(streams: Mapping[Stream, Mapping[int, Point]]) -> Resource | Non
     most = max(pairs for pairs, size in one_way if size >= _SMALLEST_LARGE_BYTES)
     size = max(size for pairs, size in one_way if pairs == most)
     filling = max((pairs for pairs, of in one_way if of == size), key=lambda pairs: pairs / one_way[pairs, size].time_s)
-    # Fewer pairs both ways than fill it one way tell nothing; the largest messages that there was time for tell most.
-    both = [
-        2 * _rate(stream.pairs, largest, by_size[largest].time_s) for stream, by_size in streams.items()
-        if stream.both_ways and stream.pairs >= filling and (largest := max(by_size, default=0)) >= _SMALLEST_LARGE_BYTES
-    ]  # fmt: skip
+    rate = _rate(filling, size, one_way[filling, size].time_s)
     smallest = min(of for pairs, of in one_way if pairs == most)
     return Resource(
-        _rate(filling, size, one_way[filling, size].time_s),
+        rate,
         most / one_way[most, smallest].time_s if smallest <= _LARGEST_SMALL_BYTES else None,
-        max(both, default=None),
+        _both_ways(streams, filling, rate),
         tuple((pairs, of, _rate(pairs, of, point.time_s)) for (pairs, of), point in sorted(one_way.items())),
         _interval(filling, size, one_way[filling, size]),
     )
+
+
+def _both_ways(streams: Mapping[Stream, Mapping[int, Point]], filling: int, rate: float) -> float | None:
+    """Return the rate of both directions together; None where too few pairs ran both ways.
+
+    The largest messages that there was time for tell most. Where these say that both ways share the rate of one, and smaller
+    ones do not, it is not the resource that they share: over TCP a large message's handshake waits behind data.
+    """
+    found: dict[int, float] = {}
+    for stream, by_size in streams.items():
+        if stream.both_ways and stream.pairs >= filling:  # fewer than fill it one way tell nothing
+            for size, point in by_size.items():
+                if size >= _SMALLEST_LARGE_BYTES:
+                    found[size] = max(found.get(size, 0.0), 2 * _rate(stream.pairs, size, point.time_s))
+    if not found:
+        return None
+    largest = found[max(found)]
+    return largest if largest >= FULL_DUPLEX * rate or max(found.values()) < FULL_DUPLEX * rate else max(found.values())
 
 
 def with_exchange(card: Resource, rings: Mapping[tuple[int, int], Way], send: Way) -> Resource:

@@ -221,6 +221,10 @@ def test_osu_s_message_rates_of_pairs_tell_what_they_share(tmp_path: Path, link:
     (tmp_path / "bibw").write_text(_osu("Bi-Directional Bandwidth", "", {8: 9.0, 65536: 1000.0, 262144: 1100.0}))
     added = import_profile([tmp_path / "bw", tmp_path / "bibw"], link, "x", base=profile)
     assert added.shared == profile.shared
+    # What large messages alone lose both ways is a handshake's, not the link's.
+    (tmp_path / "late").write_text(_osu("Bi-Directional Bandwidth", "", {8: 9.0, 65536: 1700.0, 262144: 1100.0}))
+    late = getattr(import_profile([tmp_path / name for name in ("lat", "bw", "late")], link, "x").shared, kind)
+    assert late.both_ways_bytes_per_s == pytest.approx(1700e6) and not late.half_duplex
     # Where nothing better is known it counts, if it is known both ways.
     alone = getattr(import_profile([tmp_path / name for name in ("lat", "bw", "bibw")], link, "x").shared, kind)
     assert (
