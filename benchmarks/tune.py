@@ -4,12 +4,13 @@
         [--library openmpi-4.1]
 
 Of each collective, size and number of nodes the default is timed, what tune chooses (nothing: the default), and every
-algorithm and segment that the library can be set to, as an unmodified program sees them. The machine is measured on these
-nodes with the library, as its users do, for two minutes; that of Open MPI 5 with Open MPI 4.1. Regret: the chosen one's time
-against the shortest. A cell slower than the default is timed again. The slower the links, the less processors matter; below
-some 100 kB they tell nothing, for their shapers let a frame of each message pass at once. Open MPI 4.1 is the system's, Open
-MPI 5 that of "make mpis", MPICH the one at hand. Exit 1 where the mean regret is above 5 %, or a cell stays slower than the
-default.
+algorithm and segment that the library can be set to, as an unmodified program sees them. Of the machine the links are stated
+and the NIC is measured on these nodes with the library for a minute, in streams and rings (for Open MPI 5 with Open MPI 4.1):
+ranks of all nodes share a few processors here, and of a profile that is called poor tune makes no settings. Regret: the
+chosen one's time against the shortest. A cell slower than the default is timed again. The slower the links, the less
+processors matter; below some 100 kB they tell nothing, for their shapers let a frame of each message pass at once. Open MPI
+4.1 is the system's, Open MPI 5 that of "make mpis", MPICH the one at hand. Exit 1 where the mean regret is above 5 %, or a
+cell stays slower than the default.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +37,7 @@ from rankwise.machine.profile import Profile, open_profile
 from rankwise.tune.calls import Called
 from rankwise.tune.protocol import VARIABLES, chooser_of, words_of
 
+_PAYLOAD = 8948 / 9014
 _POOR = 6  # what measure exits with where a profile is poor: two cores have the ranks of all nodes
 _SLOWER = 1.02  # than the default, which is noise
 PROGRAM = """
@@ -68,10 +71,16 @@ int main(int argc, char** argv) {
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
 
 
-def measured(up: Nodes, library: Library, folder: Path) -> Profile:
-    """Return the machine, measured on these nodes."""
+def measured(up: Nodes, library: Library, folder: Path, rate_mbit: float) -> Profile:
+    """Return the machine: links as they are shaped, the NIC as measured on these nodes, alone and in rings."""
+    for link, alpha_s, bytes_per_s in (("other-node", 1.5e-4, _PAYLOAD * rate_mbit * 1e6 / 8), ("same-socket", 3e-6, 2e9)):
+        lines = [f"{1 << k},{alpha_s + (1 << k) / bytes_per_s}" for k in range(25)]
+        (folder / "link.csv").write_text("\n".join(["size_bytes,time_s", *lines, ""]))
+        more = ["--add"] if link == "same-socket" else []
+        words = ["rankwise", "profile", "import", "link.csv", "--link", link, *more, "-o", "stated.json"]
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
     (folder / "machine.json").unlink(missing_ok=True)
-    words = [sys.executable, "-m", "rankwise", "measure", "--hosts", ",".join(up.hosts), "--seconds", "120",
+    words = [sys.executable, "-m", "rankwise", "measure", "--hosts", ",".join(up.hosts), "--seconds", "60",
              "-o", "machine.json"]  # fmt: skip
     environment = up.environment()
     if library.name.startswith("openmpi"):
@@ -83,7 +92,8 @@ def measured(up: Nodes, library: Library, folder: Path) -> Profile:
     done = subprocess.run(up.command(up.hosts[0], words), cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, _POOR):
         raise SystemExit(f"measure ended with {done.returncode}")
-    return open_profile(folder / "machine.json")
+    stated, card = open_profile(folder / "stated.json"), open_profile(folder / "machine.json").shared.card
+    return replace(stated, shared=replace(stated.shared, card=card))
 
 
 class Runs:
@@ -150,7 +160,7 @@ def main() -> int:
                     hydra = [launcher, "-hosts", ",".join(up.hosts), "-ppn", str(given.each)]
                     words = hydra if library.name.startswith("mpich") else up.open_mpi(launcher, given.each)
                     nodes = tuple(i // given.each if words is hydra else i % count for i in range(count * given.each))
-                    chooser = chooser_of(library, measured(up, library, folder))
+                    chooser = chooser_of(library, measured(up, library, folder, given.rate))
                     runs = Runs(up, library, words, folder)
                     for kind in given.kinds.split(","):
                         for size in map(int, given.bytes.split(",")):

@@ -81,6 +81,8 @@ def _both_ways(streams: Mapping[Stream, Mapping[int, Point]], filling: int, rate
 def with_exchange(card: Resource, rings: Mapping[tuple[int, int], Way], send: Way) -> Resource:
     """Return a NIC with what it sends in rings of nodes (nodes and ranks of each), where that is more its rate, too.
 
+    Where it sends and receives more there than both ways share in streams, that was a handshake's and not the NIC's.
+
     Each rank sends two messages, one to the node before and one to the node after; none arrives before the latency is over.
     """
     latency_s = float(send.times_s[0])
@@ -95,6 +97,9 @@ def with_exchange(card: Resource, rings: Mapping[tuple[int, int], Way], send: Wa
             rows.append((nodes, ranks, size, rate))
             if size == largest and rate > card.bytes_per_s and not card.half_duplex:
                 card = replace(card, bytes_per_s=rate, ci=_interval(messages, size, point))
+    both = 2 * min(card.bytes_per_s, max((rate for *_, rate in rows), default=0.0))
+    if card.half_duplex and both >= FULL_DUPLEX * card.bytes_per_s:
+        card = replace(card, both_ways_bytes_per_s=both)
     return replace(card, exchange=tuple(rows))
 
 

@@ -149,6 +149,11 @@ def test_a_ring_of_nodes_tells_what_a_nic_sends_in_exchanges() -> None:
     quicker = with_exchange(replace(card, bytes_per_s=0.9e6), rings, send)
     assert quicker.bytes_per_s == pytest.approx(1e6) and Shared(card=quicker).notes() == []
     # Small messages in a burst do not tell what it can send.
+    # A NIC that sends and receives in a ring at its full rate is not half-duplex, whatever streams of large messages say.
+    late = with_exchange(replace(card, both_ways_bytes_per_s=1.1e6), {(4, 2): _way({30_000: 0.121, 100_000: 0.8})}, send)
+    assert late.both_ways_bytes_per_s == 2e6 and not late.half_duplex
+    slow = with_exchange(replace(card, both_ways_bytes_per_s=1.1e6), {(4, 2): _way({30_000: 0.3, 100_000: 0.8})}, send)
+    assert slow.both_ways_bytes_per_s == 1.1e6 and slow.half_duplex
     burst = with_exchange(card, {(4, 2): _way({30_000: 0.081, 100_000: 0.401})}, send)
     assert (burst.bytes_per_s, burst.exchange[0][3]) == (1.2e6, pytest.approx(1.5e6))
     # A NIC that sends and receives in turn sends half as much in a ring.
