@@ -80,7 +80,8 @@ class Chooser:
 
     def __init__(self, library: Library, model: Model, raised: Model | None = None) -> None:
         self.library = library
-        self._model, self._raised = model, raised
+        self._model, self._may_be_raised = model, raised
+        self._raised: Model | None = None
         self._seats = Seats.of_profile(model.profile)
         self._kept: dict[tuple[int, ...], _core.Placement] = {}
 
@@ -89,9 +90,9 @@ class Chooser:
         alike: dict[tuple[str, int], dict[int, list[Called]]] = defaultdict(lambda: defaultdict(list))
         for one in called:
             alike[one.call.kind, one.call.ranks][one.call.size_bytes].append(one)
-        if self._raised is not None and not any(
-            self._by_limit(of_size) for sizes in alike.values() for of_size in sizes.values() if _some_occur(of_size, called)
-        ):
+        self._raised = self._may_be_raised
+        every = [of_size for sizes in alike.values() for of_size in sizes.values()]
+        if not any(self._by_limit(of_size) for of_size in every if _some_occur(of_size, called)):
             self._raised = None
         found = []
         for key in sorted(alike):
