@@ -13,6 +13,8 @@ from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_interval, format_number, format_time
 from rankwise.workloads.base import Case, Row
 
+_AS_LONG = 0.0005  # longer than the best, which no printed figure shows
+
 
 def meet(quicker: tuple[float, float] | None, slower: tuple[float, float] | None) -> bool:
     """Tell whether two intervals have a time in common, so that who is quicker cannot be told; False where one is not known."""
@@ -49,10 +51,11 @@ class Ranking(Record):
         if len(self.rows) == 1:
             return f"{self.best.case.way} takes {format_time(self.best.time_s)}"
         first = f"{self.best.case.way} is fastest: {format_time(self.best.time_s)}"
-        slower = next((row for row in self.rows if row.time_s > self.best.time_s), None)
+        most_s = (1 + _AS_LONG) * self.best.time_s
+        slower = next((row for row in self.rows if row.time_s > most_s), None)
         if slower is None:
             return f"all {len(self.rows)} candidates take as long: {format_time(self.best.time_s)}"
-        alike = [row.case.way for row in self.rows[1:] if row.time_s == self.best.time_s]
+        alike = [row.case.way for row in self.rows[1:] if row.time_s <= most_s]
         others = [f"{len(alike) - 2} more"] if len(alike) > 2 else []
         also = f", as {' and '.join([*alike[:2], *others])} {'are' if len(alike) > 1 else 'is'}" if alike else ""
         if meet(self.best.interval_s, slower.interval_s):

@@ -21,6 +21,8 @@ def ranking(*times_s: float) -> Ranking:
         ((1.0, 1.0, 2.5), "w0 is fastest: 1.00 s, as w1 is; w2 takes 2.5 times as long"),
         ((1.0, 1.0, 1.0, 1.5), "w0 is fastest: 1.00 s, as w1 and w2 are; w3 takes 50.0 % longer"),
         ((*[1.0] * 6, 1.5), "w0 is fastest: 1.00 s, as w1 and w2 and 3 more are; w6 takes 50.0 % longer"),
+        ((1.0, 1.0004, 1.0006), "w0 is fastest: 1.00 s, as w1 is; w2 takes 0.1 % longer"),
+        ((1.0, 1.0004), "all 2 candidates take as long: 1.00 s"),
         ((1.0, 1.0), "all 2 candidates take as long: 1.00 s"),
     ],
 )
