@@ -50,6 +50,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   char *a = calloc(ranks, bytes), *b = calloc(ranks, bytes);
+  int* counts = malloc(ranks * sizeof(int));
+  for (i = 0; i < ranks; ++i) counts[i] = bytes / 4 / ranks + (i < bytes / 4 % ranks);
   double best = 1e9, longest;
   for (i = 0; i < 3; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -59,6 +61,7 @@ int main(int argc, char** argv) {
     if (which == 2) MPI_Allreduce(a, b, bytes / 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (which == 3) MPI_Allgather(a, bytes, MPI_BYTE, b, bytes, MPI_BYTE, MPI_COMM_WORLD);
     if (which == 4) MPI_Alltoall(a, bytes, MPI_BYTE, b, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    if (which == 5) MPI_Reduce_scatter(a, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     double took = MPI_Wtime() - begun;
     MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (longest < best) best = longest;
@@ -68,7 +71,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall")
+KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter")
 
 
 def measured(up: Nodes, library: Library, folder: Path, rate_mbit: float) -> Profile:
