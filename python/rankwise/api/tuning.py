@@ -332,7 +332,7 @@ def _result(
     evidence: Evidence | None = None, unchanged: tuple[Left, ...] = (), limit: Limit | None = None,
 ) -> Tuned:  # fmt: skip
     from rankwise.tune.choice import Gain, rule_of, runs_of_choices, together
-    from rankwise.tune.protocol import VARIABLES
+    from rankwise.tune.protocol import NEW_BYTES, VARIABLES
 
     runs = [run for run in runs_of_choices(choices) if evidence is None or any(one.occurs for one in run)]
     rules = [rule for run in runs if (rule := rule_of(run)) is not None]
@@ -351,7 +351,7 @@ def _result(
         found = replace(found, variables={**found.variables, **VARIABLES})
     notes = [*found.notes]
     if by_limit:
-        notes.append("the eager limit is that of messages over TCP: other networks do not read it")
+        notes.append(f"eager limit: {format_size(NEW_BYTES)}, of all messages over TCP; other networks do not read it")
     if own := own_settings(found.variables):
         notes.append(
             f"set already, which these settings replace: {'; '.join(own)}; gains are over the library's defaults, not over that"

@@ -18,7 +18,6 @@ from rankwise.engines.placement import Seats
 from rankwise.machine.profile import Profile
 from rankwise.observe.phases import PhasedStep
 from rankwise.tune.choice import LEAST_GAIN, Choice, Chooser, Gain
-from rankwise.units import format_size
 from rankwise.workloads.base import Program
 
 EAGER_BYTES = 65536  # of Open MPI over TCP
@@ -84,4 +83,4 @@ def chooser_of(library: Library, profile: Profile) -> Chooser:
 def words_of(choice: Choice) -> str:
     """Return what a collective is set to, in the library's words."""
     words = choice.selected.name if choice.setting is None else choice.setting.words
-    return f"{words}, eager limit {format_size(NEW_BYTES)}" if choice.limited else words
+    return f"{words} + eager limit" if choice.limited else words
