@@ -82,7 +82,8 @@ def measured(up: Nodes, library: Library, folder: Path, rate_mbit: float) -> Pro
         more = ["--add"] if link == "same-socket" else []
         words = ["rankwise", "profile", "import", "link.csv", "--link", link, *more, "-o", "stated.json"]
         subprocess.run(words, cwd=folder, check=True, capture_output=True)
-    (folder / "machine.json").unlink(missing_ok=True)
+    for name in ("machine.json", "machine.samples.jsonl"):
+        (folder / name).unlink(missing_ok=True)
     words = [sys.executable, "-m", "rankwise", "measure", "--hosts", ",".join(up.hosts), "--seconds", "60",
              "-o", "machine.json"]  # fmt: skip
     environment = up.environment()
