@@ -257,10 +257,10 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
 
     found = read_record(path)
     evidence = evidence_of(found, str(path))
-    called, left = of_record(found, evidence.steps)
-    unchanged = tuple(Left(words.split(":")[0], None, words.partition(": ")[2]) for words in left)
     says = str(found.header.get("mpi", ""))
     library, why = _library(asked, says, tuple(map(str, found.header.get("command", ()))))
+    called, left = of_record(found, evidence.steps, timed=library is not None and not publishes_rules(library.name))
+    unchanged = tuple(Left(words.split(":")[0], None, words.partition(": ")[2]) for words in left)
     limit = _limit(library, evidence, profile)
     if isinstance(limit, str) and limit:
         unchanged = (*unchanged, Left("eager limit", "64 KiB", limit))

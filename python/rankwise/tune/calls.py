@@ -52,14 +52,14 @@ def of_machine(ranks: int, node_of_rank: Sequence[int]) -> list[Called]:
     ]
 
 
-def of_record(record: Record, steps: Steps | None) -> tuple[list[Called], list[str]]:
-    """Return the collectives of a program, and what is not looked at and why, in words."""
+def of_record(record: Record, steps: Steps | None, timed: bool = False) -> tuple[list[Called], list[str]]:
+    """Return the collectives of a program, ``timed`` with how long each took, and what is not looked at and why, in words."""
     known = record.header.get("communicators", [])
     shapes = [shape for shape in record.header.get("shapes") or [] if shape]
     ordered = any(shape.get("commutative") is False for shape in shapes)
     element = max((int(shape.get("element_bytes") or 0) for shape in shapes), default=0) or 8
     per_step = Counter(_in_steps(record, steps)) if steps is not None else Counter[tuple[str, int, int]]()
-    durations = _durations(record)
+    durations = _durations(record) if timed else {}
     found: dict[Call, list[float]] = defaultdict(lambda: [0.0, 0.0])
     took: dict[Call, list[Array]] = defaultdict(list)
     left: Counter[str] = Counter()

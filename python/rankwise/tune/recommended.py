@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankwise.collectives.selection import library_to_set
+from rankwise.collectives.selection import library_to_set, publishes_rules
 from rankwise.collectives.written import Library
 from rankwise.engines.model import Model
 from rankwise.observe.record import Record
@@ -26,8 +26,10 @@ class Recommended:
 def recommended(record: Record, steps: Steps | None, model: Model) -> Recommended | None:
     """Return what settings gain; None where no collective is called, or the library's rules are not known."""
     library, _ = library_to_set(str(record.header.get("mpi") or ""))
-    called, _ = of_record(record, steps)
-    if library is None or not called:
+    if library is None:
+        return None
+    called, _ = of_record(record, steps, timed=not publishes_rules(library))
+    if not called:
         return None
     choices = [one for one in chooser_of(Library(library), model.profile).choose(called) if not one.is_left]
     each = [(one, one.gain.times(one.in_run if one.in_step is None else one.in_step)) for one in choices]
