@@ -72,6 +72,14 @@ def test_collectives_gain_by_a_higher_limit_what_rings_lose_above_it() -> None:
     assert bcast.setting is not None and bcast.setting.segment_bytes and not bcast.limited
 
 
+def test_what_han_sends_in_segments_is_not_said_to_gain_by_the_limit() -> None:
+    called = Called(Call("allgather", 8, 1 << 18, tuple(rank // 2 for rank in range(8))), 1.0)
+    (one,) = chooser_of(Library("openmpi-5.0"), with_rings(0.98, 0.49)).choose([called])
+    assert one.selected.name == "han" and not one.limited
+    (other,) = chooser_of(Library("openmpi-4.1"), with_rings(0.98, 0.49)).choose([called])
+    assert other.limited
+
+
 @pytest.mark.parametrize(("below", "above"), [(0.98, 0.97), (0.6, 0.59)])
 def test_where_rings_lose_nothing_above_the_limit_it_is_left(below: float, above: float) -> None:
     """As on networks without handshakes that wait, and where rings of all sizes are slow, which no limit helps."""
