@@ -19,7 +19,7 @@ from rankwise.files import require_folder
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
-from rankwise.units import format_count, format_number, format_size, format_time, parse_ints
+from rankwise.units import format_count, format_number, format_share, format_size, format_time, parse_ints
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rankwise.tune.protocol import Limit
 
 _MOST_RANKS = 1 << 14
+_LEAST_SHARE = 0.01  # of a program's step or run that settings gain
 
 
 def _folder(value: Path | None) -> Path | None:
@@ -344,6 +345,19 @@ def _result(
     if limit is not None and evidence is not None:
         rows.append(_row_of_limit(limit, evidence, per))
     rows.sort(key=lambda row: -row.gain_s)
+    total = together(Gain(row.gain_s, row.gain_lo_s, row.gain_hi_s) for row in rows) if evidence is not None else None
+    time_s = (
+        None if evidence is None else evidence.time_s if per == "step" else float(evidence.record.header.get("seconds", 0.0))
+    )
+    headline = _headline(rows, library, per, total, time_s, made_for)
+    if total is not None and rows and time_s and total.s < _LEAST_SHARE * time_s:
+        headline = (
+            f"Nothing is set: {format_count(len(rows), 'setting')} for {library.name} would gain {format_time(total.s)} of a "
+            f"{per} of {format_time(time_s)}, which no run would show."
+        )
+        why = f"gains less than {format_share(_LEAST_SHARE)} of a {per}"
+        unchanged = (*unchanged, *(Left(f"{row.what} {row.sizes}, {row.ranks} ranks", row.was, why) for row in rows))
+        rows, rules, by_limit, total = [], [], False, Gain(0.0, 0.0, 0.0)
     poor = profile.trust.is_poor
     all_left = (*_left(choices, evidence is not None), *unchanged)
     found = written(library, rules) if rules and not poor else Written({}, {})
@@ -367,14 +381,10 @@ def _result(
         settings = write_settings(folder, found, made_for)
         files = (*settings.files, "settings.json")
         variables = settings.environment(folder)
-    total = together(Gain(row.gain_s, row.gain_lo_s, row.gain_hi_s) for row in rows) if evidence is not None else None
-    time_s = (
-        None if evidence is None else evidence.time_s if per == "step" else float(evidence.record.header.get("seconds", 0.0))
-    )
     return Tuned(
         library.name, per, time_s, tuple(rows), files, variables, all_left,
         None if total is None else total.s, None if total is None else total.lo_s, None if total is None else total.hi_s,
-        _headline(rows, library, per, total, time_s, made_for), tuple(notes), profile, folder,
+        headline, tuple(notes), profile, folder,
     )  # fmt: skip
 
 

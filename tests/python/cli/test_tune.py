@@ -193,6 +193,14 @@ def test_a_program_from_observe_to_try(rankwise: Run, tmp_path: Path, mpi: Mpi, 
         assert advised["gain_s"] is None
     elif most_s <= 10 * left_s or advised["gain_s"] is not None:
         assert 0 < advised["gain_s"] <= found["gain_s"] * 1.01
+    # On a network on which calls take next to nothing there is nothing to gain that a run would show.
+    lines = [f"{1 << k},{1e-9 + (1 << k) / 1e13}" for k in range(25)]
+    Path("fast.csv").write_text("\n".join(["size_bytes,time_s", *lines, ""]))
+    rankwise("profile", "import", "fast.csv", "--link", "other-node", "-o", "fast.json")
+    little = rankwise("tune", "app.comm", "--profile", "fast.json", "-o", "none", "--json").json
+    assert little["settings"] == [] and little["gain_s"] == 0 and not Path("none").exists()
+    assert "which no run would show" in little["headline"]
+    assert any(one["why"].startswith("gains less than 1 % of a ") for one in little["unchanged"])
     # Both are run, on the hosts of the record; they were made for another library and more nodes.
     tried = rankwise("try", "here.comm", "--settings", "tuned", "--pairs", "2", "--json", *command)
     assert tried.code == 0
