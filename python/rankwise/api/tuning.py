@@ -279,12 +279,12 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
 def _limit(library: Library | None, evidence: Evidence, profile: Profile) -> Limit | str:
     """Return what a higher eager limit gains a step, or why it is left (empty: nothing is to be said)."""
     from rankwise.engines.model import Model
-    from rankwise.tune.protocol import eager_limit, raised
+    from rankwise.tune.protocol import eager_limit, with_limits
 
     shares, nodes = evidence.shares, tuple(map(int, evidence.record.node_of_rank))
     if library is None or not library.name.startswith("openmpi") or not shares.split or min(nodes) < 0 or evidence.crowded:
         return ""
-    without = raised(library.name, profile) or profile
+    without = (with_limits(library.name, profile) or (profile,))[-1]
     return eager_limit(evidence.schedule, nodes, float(shares.moving_s.mean()), Model(without))
 
 

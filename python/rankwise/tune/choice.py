@@ -146,13 +146,12 @@ class Chooser:
     def _by_limit(self, called: Sequence[Called]) -> Gain | None:
         """Return what calls as the library selects them gain where the eager limit is raised; None for less than 5 %.
 
-        How much depends on how handshakes fall: that may be nothing. Of algorithms that are only of the same kind (HAN's, which
-        sends in segments) it is not known whether messages lie above the limit.
+        How much depends on how handshakes fall: that may be nothing.
         """
         if self._raised is None:
             return None
-        (selected, now), (_, new) = self._by_default(called, self._model), self._by_default(called, self._raised)
-        if not selected.exact or now is None or new is None or now.time_s - new.time_s < LEAST_GAIN * now.time_s:
+        (_, now), (_, new) = self._by_default(called, self._model), self._by_default(called, self._raised)
+        if now is None or new is None or now.time_s - new.time_s < LEAST_GAIN * now.time_s:
             return None
         return Gain(now.time_s - new.time_s, max(0.0, now.ends_s[0] - new.ends_s[1]), now.ends_s[1] - new.ends_s[0])
 

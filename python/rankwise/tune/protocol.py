@@ -39,8 +39,8 @@ class Limit:
     gain: Gain
 
 
-def raised(library: str, profile: Profile) -> Profile | None:
-    """Return the machine where the eager limit is raised: messages between both limits pass NICs as those below do.
+def with_limits(library: str, profile: Profile) -> tuple[Profile, Profile] | None:
+    """Return the machine as it is, on which what passes NICs changes at the eager limit, and as it is where that is raised.
 
     None where the library has no such limit, or rings of nodes were not measured to be slower above it.
     """
@@ -51,9 +51,14 @@ def raised(library: str, profile: Profile) -> Profile | None:
     above = [row for row in card.exchange if row[2] > EAGER_BYTES]
     if not below or not above or min(row[-1] for row in above) > (1 - LEAST_GAIN) * min(row[-1] for row in below):
         return None
-    nodes, ranks, _, rate = min(below, key=lambda row: row[-1])
-    kept = [*below, (nodes, ranks, NEW_BYTES, rate), *((*row[:2], NEW_BYTES + row[2], row[3]) for row in above)]
-    return replace(profile, shared=replace(profile.shared, card=replace(card, exchange=tuple(kept))))
+    nodes, ranks, _, fast = min(below, key=lambda row: row[-1])
+    slow = min(row[-1] for row in above)
+
+    def with_limit(size: int) -> Profile:
+        rows = (*below, (nodes, ranks, size, fast), (nodes, ranks, size + 1, slow))
+        return replace(profile, shared=replace(profile.shared, card=replace(card, exchange=rows)))
+
+    return with_limit(EAGER_BYTES), with_limit(NEW_BYTES)
 
 
 def eager_limit(step: PhasedStep | None, node_of_rank: tuple[int, ...], moving_s: float, model: Model) -> Limit | str:
@@ -76,8 +81,8 @@ def eager_limit(step: PhasedStep | None, node_of_rank: tuple[int, ...], moving_s
 
 def chooser_of(library: Library, profile: Profile) -> Chooser:
     """Return what chooses settings of a library on a machine, with a higher eager limit where that may gain."""
-    other = raised(library.name, profile)
-    return Chooser(library, Model(profile), None if other is None else Model(other))
+    both = with_limits(library.name, profile)
+    return Chooser(library, Model(profile)) if both is None else Chooser(library, *map(Model, both))
 
 
 def words_of(choice: Choice) -> str:

@@ -14,7 +14,7 @@ from rankwise.engines.model import Model
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.observe.phases import PhasedStep
 from rankwise.tune.calls import Called
-from rankwise.tune.protocol import EAGER_BYTES, NEW_BYTES, Limit, chooser_of, eager_limit, raised, words_of
+from rankwise.tune.protocol import EAGER_BYTES, NEW_BYTES, Limit, chooser_of, eager_limit, with_limits, words_of
 
 PROFILE = Path(__file__).parents[1] / "frozen" / "inputs" / "nodes.json"
 
@@ -72,27 +72,34 @@ def test_collectives_gain_by_a_higher_limit_what_rings_lose_above_it() -> None:
     assert bcast.setting is not None and bcast.setting.segment_bytes and not bcast.limited
 
 
-def test_what_han_sends_in_segments_is_not_said_to_gain_by_the_limit() -> None:
-    called = Called(Call("allgather", 8, 1 << 18, tuple(rank // 2 for rank in range(8))), 1.0)
-    (one,) = chooser_of(Library("openmpi-5.0"), with_rings(0.98, 0.49)).choose([called])
-    assert one.selected.name == "han" and not one.limited
-    (other,) = chooser_of(Library("openmpi-4.1"), with_rings(0.98, 0.49)).choose([called])
-    assert other.limited
+def test_what_han_sends_in_segments_up_to_the_limit_gains_nothing_by_it() -> None:
+    nodes = tuple(rank // 2 for rank in range(8))
+    found = {
+        kind: chooser_of(Library("openmpi-5.0"), with_rings(0.98, 0.3)).choose([Called(Call(kind, 8, 1 << 18, nodes), 1.0)])[0]
+        for kind in ("allreduce", "allgather")
+    }
+    assert {one.selected.name for one in found.values()} == {"han"}
+    assert (found["allreduce"].selected.segment_bytes, found["allreduce"].limited) == (EAGER_BYTES, False)
+    assert (found["allgather"].selected.segment_bytes, found["allgather"].limited) == (0, True)
 
 
 @pytest.mark.parametrize(("below", "above"), [(0.98, 0.97), (0.6, 0.59)])
 def test_where_rings_lose_nothing_above_the_limit_it_is_left(below: float, above: float) -> None:
     """As on networks without handshakes that wait, and where rings of all sizes are slow, which no limit helps."""
     profile = with_rings(below, above)
-    assert raised("openmpi-4.1", profile) is None
+    assert with_limits("openmpi-4.1", profile) is None
     (one,) = chooser_of(Library("openmpi-4.1"), profile).choose([Called(Call("allgather", 4, 1 << 18, tuple(range(4))), 1.0)])
     assert not one.limited
-    assert raised("mpich-5.0", with_rings(0.98, 0.49)) is None and raised("openmpi-4.1", open_profile(PROFILE)) is None
+    assert (
+        with_limits("mpich-5.0", with_rings(0.98, 0.49)) is None and with_limits("openmpi-4.1", open_profile(PROFILE)) is None
+    )
 
 
-def test_messages_above_the_new_limit_stay_as_they_are() -> None:
-    other = raised("openmpi-5.0", with_rings(0.9, 0.5))
-    assert other is not None and other.shared.card is not None
-    rate = other.shared.card.bytes_per_s
-    shares = {size: bytes_per_s / rate for _, _, size, bytes_per_s in other.shared.card.exchange}
-    assert EAGER_BYTES < NEW_BYTES and shares == pytest.approx({30_000: 0.9, NEW_BYTES: 0.9, NEW_BYTES + 100_000: 0.5})
+def test_what_passes_nics_changes_at_the_limit() -> None:
+    both = with_limits("openmpi-5.0", with_rings(0.9, 0.5))
+    assert both is not None and EAGER_BYTES < NEW_BYTES
+    for profile, limit in zip(both, (EAGER_BYTES, NEW_BYTES), strict=True):
+        card = profile.shared.card
+        assert card is not None
+        shares = {size: bytes_per_s / card.bytes_per_s for _, _, size, bytes_per_s in card.exchange}
+        assert shares == pytest.approx({30_000: 0.9, limit: 0.9, limit + 1: 0.5})
