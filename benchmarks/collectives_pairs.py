@@ -25,11 +25,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import harness  # noqa: F401  # where nodes lie
+from harness import linked_with, require_nodes
 
 from nodes import Nodes
 from rankwise import _core
-from rankwise.collectives.selection import Call, Selection, named, resolved, rules_of
+from rankwise.collectives.selection import Call, Selection, named, rules_of
+from rankwise.collectives.settable import settable
 from rankwise.units import parse_ints
 from rankwise.workloads.collective_schedule import Schedule
 
@@ -118,8 +119,7 @@ class OnNodes:
 
     def __init__(self, folder: Path, library: str, up: Nodes, prefix: Path) -> None:
         self.library, self._up = library, up
-        linked = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lmpi"]
-        self._program = _compiled(folder, ["gcc"], linked)
+        self._program = _compiled(folder, ["gcc"], linked_with(prefix))
         self._launcher = f"{prefix}/bin/mpiexec"
         self._environment = up.environment() | {"LD_LIBRARY_PATH": f"{prefix}/lib"}
         if library.startswith("intel"):
@@ -133,10 +133,11 @@ class OnNodes:
             yield name, {**known.get(name, {}), **more}
 
     def selection(self, call: Call, name: str, entry: Mapping[str, Any]) -> Selection | None:
-        if "needs" in entry and not call.holds(entry["needs"]) or "segments" in entry:
-            return None
-        entry, _ = resolved(call, entry)
-        return Selection(self.library, name, entry["as"], "", exact=entry.get("exact", True))
+        found = (
+            one for one in settable(self.library, call) if one.name == name and not one.segment_bytes and not one.parameters
+        )
+        setting = next(found, None)
+        return None if setting is None else Selection(self.library, name, setting.algorithm, "", setting.radix)
 
     @staticmethod
     def size_of(ranks: int) -> int:
@@ -202,6 +203,7 @@ def main() -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         if asked.library == OpenMpi.library:
             return compared(OpenMpi(folder, asked.mpicc, asked.mpirun), counts)
+        require_nodes()
         up = stack.enter_context(Nodes("10gbit", [f"n{i}" for i in range(max(counts))]))
         return compared(OnNodes(folder, asked.library, up, asked.prefix), counts)
 

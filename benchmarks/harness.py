@@ -33,6 +33,11 @@ def options(about: str | None, *, program: bool = False) -> argparse.ArgumentPar
     return parser
 
 
+def linked_with(prefix: Path) -> list[str]:
+    """What a compiler is given to link a program with the MPI that is installed in a folder."""
+    return [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lmpi"]
+
+
 def records(words: Sequence[object], environment: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """What a program prints, a line of JSON each."""
     done = subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, text=True, env=environment)

@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from harness import options, require_nodes
+from harness import linked_with, options, require_nodes
 
 from nodes import Nodes
 from rankwise.collectives.selection import Call, library_to_set
@@ -137,8 +137,7 @@ def libraries() -> Iterator[tuple[Library, list[str], str]]:
         yield Library("openmpi-4.1"), [compiler, "app.c"], launcher
         made = Path(__file__).parents[1] / "build" / "mpis" / "openmpi5"
         if made.exists():
-            linked = [f"-I{made}/include", f"-L{made}/lib", f"-Wl,-rpath,{made}/lib", "app.c", "-lmpi"]
-            yield Library("openmpi-5.0"), ["gcc", *linked], f"{made}/bin/mpirun"
+            yield Library("openmpi-5.0"), ["gcc", "app.c", *linked_with(made)], f"{made}/bin/mpirun"
 
 
 def main() -> int:

@@ -17,6 +17,7 @@ from rankwise.collectives.written import Library, Written, written
 from rankwise.errors import InputError, RankwiseError
 from rankwise.files import require_folder
 from rankwise.machine.profile import Profile, open_profile
+from rankwise.progress import meter
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_count, format_number, format_share, format_size, format_time, parse_ints
@@ -24,6 +25,7 @@ from rankwise.units import format_count, format_number, format_share, format_siz
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
     from rankwise.report.tune_page import Speedup
+    from rankwise.tune.calls import Called
     from rankwise.tune.choice import Choice
     from rankwise.tune.protocol import Limit
 
@@ -229,7 +231,6 @@ def tune(observed: Path | None = None, asked: Tuning = Tuning()) -> Tuned:
 def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
     from rankwise.engines.placement import nodes_of, profile_placement
     from rankwise.tune.calls import of_machine
-    from rankwise.tune.protocol import chooser_of
 
     (ranks, *others) = parse_ints(str(asked.ranks), "--ranks")
     if others or not 2 <= ranks <= _MOST_RANKS:
@@ -242,10 +243,10 @@ def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
         return _kept(why, profile)
     if not publishes_rules(library.name):
         return _kept(
-            f"Nothing is set, the default is kept: what {library.name} selects is not published; observe a program, whose "
-            "calls tell how long they take", profile,
+            f"Nothing is set, the default is kept: what {library.name} selects is not published; give a record of 'rankwise "
+            "observe', in which calls are timed", profile,
         )  # fmt: skip
-    choices = chooser_of(library, profile).choose(of_machine(ranks, nodes))
+    choices = _chosen(library, profile, of_machine(ranks, nodes))
     made_for = _made_for(library, says, profile, ranks, len(set(nodes)))
     return _result(choices, library, profile, asked, made_for)
 
@@ -254,7 +255,6 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
     from rankwise.advise.evidence import evidence_of
     from rankwise.observe.record import read_record
     from rankwise.tune.calls import of_record, with_octaves
-    from rankwise.tune.protocol import chooser_of
 
     found = read_record(path)
     evidence = evidence_of(found, str(path))
@@ -271,9 +271,16 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
         )
     if library is None:
         return _kept(why, profile, unchanged)
-    choices = chooser_of(library, profile).choose(list(with_octaves(called)))
+    choices = _chosen(library, profile, list(with_octaves(called)))
     made_for = _made_for(library, says, profile, found.ranks, len(found.hosts))
     return _result(choices, library, profile, asked, made_for, evidence, unchanged, None if isinstance(limit, str) else limit)
+
+
+def _chosen(library: Library, profile: Profile, called: Sequence[Called]) -> list[Choice]:
+    from rankwise.tune.protocol import chooser_of
+
+    with meter("collectives", len(called)) as bar:
+        return chooser_of(library, profile).choose(called, bar)
 
 
 def _limit(library: Library | None, evidence: Evidence, profile: Profile) -> Limit | str:
@@ -353,7 +360,7 @@ def _result(
     if total is not None and rows and time_s and total.s < _LEAST_SHARE * time_s:
         headline = (
             f"Nothing is set: {format_count(len(rows), 'setting')} for {library.name} would gain {format_time(total.s)} of a "
-            f"{per} of {format_time(time_s)}, which no run would show."
+            f"{per} of {format_time(time_s)}, less than {format_share(_LEAST_SHARE)}."
         )
         why = f"gains less than {format_share(_LEAST_SHARE)} of a {per}"
         unchanged = (*unchanged, *(Left(f"{row.what} {row.sizes}, {row.ranks} ranks", row.was, why) for row in rows))
@@ -365,7 +372,7 @@ def _result(
         found = replace(found, variables={**found.variables, **VARIABLES})
     notes = [*found.notes]
     if by_limit:
-        notes.append(f"eager limit: {format_size(NEW_BYTES)}, of all messages over TCP; other networks do not read it")
+        notes.append(f"eager limit: {format_size(NEW_BYTES)}, of all messages over TCP; other networks ignore it")
     if own := own_settings(found.variables):
         notes.append(
             f"set already, which these settings replace: {'; '.join(own)}; gains are over the library's defaults, not over that"

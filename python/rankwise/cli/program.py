@@ -79,7 +79,8 @@ def tune(
 
     For each collective that the program calls, by its bytes and ranks, the cost model compares what the library selects with
     all that it can be set to. Only what gains more than 5 % and more than the prediction's error is set: rules files of Open
-    MPI 4.1 and 5.0, selection files of MPICH 4.0 to 5.0. The program is not changed, and no file that is there is overwritten.
+    MPI 4.1 and 5.0, selection files of MPICH 4.0 to 5.0, variables of Intel MPI 2021. The program is not changed, and no file
+    that is there is overwritten.
     """
     found = tuning.tune(observed, asked)
     show_all(everything)

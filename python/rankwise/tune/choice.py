@@ -14,6 +14,7 @@ from rankwise.collectives.written import Library, Rule
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats
 from rankwise.errors import InputError
+from rankwise.progress import SILENT, Meter
 from rankwise.tune.calls import Called
 from rankwise.units import format_share
 from rankwise.workloads.base import Program, Span
@@ -72,6 +73,26 @@ class Choice:
         return self.in_run > 0
 
 
+@dataclass(frozen=True)
+class _Default:
+    """What a library selects, and what calls take ``now`` and with its eager limit ``raised`` (None: not known, or as now)."""
+
+    selected: Selection
+    now: Span | None
+    raised: Span | None
+
+    @property
+    def by_limit(self) -> Gain | None:
+        """What calls gain where the eager limit is raised; None for less than 5 %.
+
+        How much depends on how handshakes fall: that may be nothing.
+        """
+        now, new = self.now, self.raised
+        if now is None or new is None or now.time_s - new.time_s < LEAST_GAIN * now.time_s:
+            return None
+        return Gain(now.time_s - new.time_s, max(0.0, now.ends_s[0] - new.ends_s[1]), now.ends_s[1] - new.ends_s[0])
+
+
 class Chooser:
     """Chooses settings of one library on one machine; ``raised``: the machine where the library's eager limit is raised.
 
@@ -80,31 +101,33 @@ class Chooser:
 
     def __init__(self, library: Library, model: Model, raised: Model | None = None) -> None:
         self.library = library
-        self._model, self._may_be_raised = model, raised
-        self._raised: Model | None = None
+        self._model, self._raised = model, raised
         self._seats = Seats.of_profile(model.profile)
         self._kept: dict[tuple[int, ...], _core.Placement] = {}
 
-    def choose(self, called: Sequence[Called]) -> list[Choice]:
+    def choose(self, called: Sequence[Called], bar: Meter = SILENT) -> list[Choice]:
         """Return what is chosen for each kind, number of ranks and size, ascending. Raises InputError for a lacking link."""
-        alike: dict[tuple[str, int], dict[int, list[Called]]] = defaultdict(lambda: defaultdict(list))
+        alike: dict[tuple[str, int, int], list[Called]] = defaultdict(list)
         for one in called:
-            alike[one.call.kind, one.call.ranks][one.call.size_bytes].append(one)
-        self._raised = self._may_be_raised
-        every = [of_size for sizes in alike.values() for of_size in sizes.values()]
-        if not any(self._by_limit(of_size) for of_size in every if _some_occur(of_size, called)):
-            self._raised = None
-        found = []
-        for key in sorted(alike):
-            before: Setting | None = None
-            for _, of_size in sorted(alike[key].items()):
-                found.append(self._choice(of_size, before))
-                before = found[-1].setting
+            alike[one.call.kind, one.call.ranks, one.call.size_bytes].append(one)
+        asked = [(key[:2], alike[key]) for key in sorted(alike)]
+        defaults = [self._default(of_size) for _, of_size in asked]
+        counted = any(one.in_run > 0 for one in called)  # else the calls are those of a machine, and all count
+        if not any(
+            default.by_limit is not None and (not counted or any(one.in_run > 0 for one in of_size))
+            for (_, of_size), default in zip(asked, defaults, strict=True)
+        ):
+            defaults = [replace(default, raised=None) for default in defaults]
+        found: list[Choice] = []
+        for (of, of_size), default in zip(asked, defaults, strict=True):
+            alike_before = bool(found) and (found[-1].kind, found[-1].ranks) == of
+            found.append(self._choice(of_size, default, found[-1].setting if alike_before else None))
+            bar.advance(len(of_size))
         return found if publishes_rules(self.library.name) else list(_whole_kinds(found))
 
-    def _choice(self, called: Sequence[Called], before: Setting | None) -> Choice:
-        calls, weights = [one.call for one in called], _weights(called)
-        selected, now = self._by_default(called, self._model)
+    def _choice(self, called: Sequence[Called], default: _Default, before: Setting | None) -> Choice:
+        calls = [one.call for one in called]
+        selected, now = default.selected, default.now
         in_steps = [one.in_step for one in called if one.in_step is not None]
         times = sum(one.in_run for one in called), sum(in_steps) if in_steps else None
         by_nodes = any(call.holds("several nodes of several ranks") for call in calls)
@@ -113,9 +136,8 @@ class Chooser:
                 calls[0].kind, calls[0].ranks, calls[0].size_bytes, selected, 0.0, None, 0.0, Gain(0.0, 0.0, 0.0),
                 "what the library selects is not published, and no call was timed", *times, by_nodes,
             )  # fmt: skip
-        by_limit = self._by_limit(called)
-        reference = now if self._raised is None else self._by_default(called, self._raised)[1] or now
-        priced = dict(self._priced(calls, weights))
+        by_limit, reference = default.by_limit, default.raised or now
+        priced = dict(self._priced(called, self._raised if self._raised and default.raised else self._model))
         best = min(priced, key=lambda setting: priced[setting].time_s, default=None)
         if best is not None:  # of those that are as good the one of the fewest messages: its overheads matter least
             as_good = [one for one in priced if priced[one].time_s <= (1 + _AS_GOOD) * priced[best].time_s]
@@ -143,17 +165,9 @@ class Chooser:
             why if by_limit is None else "", *times, by_nodes, by_limit is not None,
         )  # fmt: skip
 
-    def _by_limit(self, called: Sequence[Called]) -> Gain | None:
-        """Return what calls as the library selects them gain where the eager limit is raised; None for less than 5 %.
-
-        How much depends on how handshakes fall: that may be nothing.
-        """
-        if self._raised is None:
-            return None
-        (_, now), (_, new) = self._by_default(called, self._model), self._by_default(called, self._raised)
-        if now is None or new is None or now.time_s - new.time_s < LEAST_GAIN * now.time_s:
-            return None
-        return Gain(now.time_s - new.time_s, max(0.0, now.ends_s[0] - new.ends_s[1]), now.ends_s[1] - new.ends_s[0])
+    def _default(self, called: Sequence[Called]) -> _Default:
+        selected, now = self._by_default(called, self._model)
+        return _Default(selected, now, None if self._raised is None else self._by_default(called, self._raised)[1])
 
     def _by_default(self, called: Sequence[Called], model: Model) -> tuple[Selection, Span | None]:
         """Return what the library selects, and what calls take: by its rules, or else as they were timed (None: not known)."""
@@ -172,7 +186,8 @@ class Chooser:
             now = Span(now.time_s, low_s / _SAME_KIND, high_s * _SAME_KIND)
         return selections[0], now
 
-    def _priced(self, calls: Sequence[Call], weights: Sequence[float]) -> Iterator[tuple[Setting, Span]]:
+    def _priced(self, called: Sequence[Called], model: Model) -> Iterator[tuple[Setting, Span]]:
+        calls, weights = [one.call for one in called], _weights(called)
         for setting in dict.fromkeys(settable(self.library.name, calls[0])):
             if not self.library.knows(calls[0].kind, setting):
                 continue
@@ -180,7 +195,7 @@ class Chooser:
                 Schedule(call.kind, call.ranks, call.size_bytes, setting.algorithm, setting.radix, setting.segment_bytes)
                 for call in calls
             ]
-            if (times := self._times(calls, schedules, weights, self._raised or self._model)) is not None:
+            if (times := self._times(calls, schedules, weights, model)) is not None:
                 yield setting, times
 
     def _times(
@@ -218,11 +233,6 @@ def _whole_kinds(choices: Sequence[Choice]) -> Iterator[Choice]:
                 one, setting=None, why="other calls of it would be faster by default, and its variable holds for all of them"
             )
         )
-
-
-def _some_occur(of_size: Sequence[Called], every: Sequence[Called]) -> bool:
-    """Tell whether a program has some of these calls; where none of all are counted, those of a machine, all are."""
-    return any(one.in_run > 0 for one in of_size) or not any(one.in_run > 0 for one in every)
 
 
 def _weights(called: Sequence[Called]) -> list[float]:
