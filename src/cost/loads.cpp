@@ -210,57 +210,67 @@ Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, cons
   return loads;
 }
 
+const std::vector<LoadsOfUses::Held>& LoadsOfUses::way(const Passage& passage, const Placement& placement) {
+  const Location own = placement[passage.rank];
+  const Location other = placement[passage.peer];
+  const Location& from = passage.sends ? own : other;
+  const Location& to = passage.sends ? other : own;
+  const LinkClass link = link_between(from, to);
+  std::size_t span = link == LinkClass::other_node ? between_nodes : link == LinkClass::other_socket ? in_node : in_socket;
+  if (span == between_nodes) {
+    for (const SwitchLevel& level : machine_.levels) span += from.node / level.nodes != to.node / level.nodes ? 1 : 0;
+  }
+  way_.clear();
+  on_its_way(span, [&](std::size_t resource, bool at_sender) {
+    const Location& end = at_sender ? from : to;
+    const Index unit = resource == number(Shared::socket) ? end.socket
+                       : resource < shared_count          ? end.node
+                                                          : end.node / machine_.levels[(resource - shared_count) / 2].nodes;
+    way_.push_back({resource, unit, at_sender, hold(resource, link, passage.size)});
+  });
+  return way_;
+}
+
+void LoadsOfUses::count(const std::vector<Passage>& passages, const Placement& placement) {
+  for (const Passage& passage : passages) {
+    if (!passage.moves || !passage.sends) continue;
+    const double bytes = static_cast<double>(sizes_[passage.size] * block_bytes_);
+    for (const Held& held : way(passage, placement)) {
+      if (held.hold.time_s > 0) add_total(held.resource, held.unit, held.hold.time_s, bytes);
+    }
+  }
+}
+
 Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const Phases& phases, const Placement& placement) {
+  count(passages, placement);
   // Of each message the units that it passes; each unit's loads stand phase by phase.
   std::vector<std::vector<std::vector<Share>>> shares(resources());
-  const auto unit_of = [&](std::size_t resource, const Location& from, const Location& to, bool at_sender) {
-    const Location& end = at_sender ? from : to;
-    if (resource == number(Shared::socket)) return end.socket;
-    if (resource < shared_count) return end.node;
-    return end.node / machine_.levels[(resource - shared_count) / 2].nodes;
-  };
-  const auto each_resource = [&](std::size_t id, auto visit) {
-    const Passage& passage = passages[id];
-    const Location own = placement[passage.rank];
-    const Location other = placement[passage.peer];
-    const Location& from = passage.sends ? own : other;
-    const Location& to = passage.sends ? other : own;
-    const LinkClass link = link_between(from, to);
-    std::size_t span = link == LinkClass::other_node ? between_nodes : link == LinkClass::other_socket ? in_node : in_socket;
-    if (span == between_nodes) {
-      for (const SwitchLevel& level : machine_.levels) span += from.node / level.nodes != to.node / level.nodes ? 1 : 0;
-    }
-    on_its_way(span, [&](std::size_t resource, bool at_sender) {
-      visit(resource, unit_of(resource, from, to, at_sender), at_sender, hold(resource, link, passage.size));
-    });
-  };
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves || !passages[id].sends) continue;
-    const double bytes = static_cast<double>(sizes_[passages[id].size] * block_bytes_);
-    each_resource(id, [&](std::size_t resource, Index unit, bool, const Hold& held) {
-      const double time_s = held.time_s;
-      if (time_s <= 0) return;
-      std::vector<std::vector<Share>>& of = shares[resource];
-      const std::size_t at = static_cast<std::size_t>(unit) * phases.count + phases.of[id];
-      if (of.size() <= at) of.resize((static_cast<std::size_t>(unit) + 1) * phases.count);
+    for (const Held& held : way(passages[id], placement)) {
+      const double time_s = held.hold.time_s;
+      if (time_s <= 0) continue;
+      std::vector<std::vector<Share>>& of = shares[held.resource];
+      const std::size_t at = static_cast<std::size_t>(held.unit) * phases.count + phases.of[id];
+      if (of.size() <= at) of.resize((static_cast<std::size_t>(held.unit) + 1) * phases.count);
       const auto alike = std::find_if(of[at].begin(), of[at].end(), [&](const Share& share) { return share.held_s == time_s; });
       if (alike == of[at].end()) {
         of[at].push_back({time_s, 1});
       } else {
         ++alike->times;
       }
-      add_total(resource, unit, time_s, bytes);
-    });
+    }
   }
   Loads loads{std::vector<double>(passages.size(), 0.0), std::vector<double>(passages.size(), 0.0)};
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves) continue;
-    each_resource(id, [&](std::size_t resource, Index unit, bool at_sender, const Hold& held) {
-      const std::size_t at = static_cast<std::size_t>(unit) * phases.count + phases.of[id];
-      const double on_s = at < shares[resource].size() ? load_s(shares[resource][at], held.time_s) - held.excess_s : 0.0;
+    for (const Held& held : way(passages[id], placement)) {
+      const std::size_t at = static_cast<std::size_t>(held.unit) * phases.count + phases.of[id];
+      const double on_s =
+          at < shares[held.resource].size() ? load_s(shares[held.resource][at], held.hold.time_s) - held.hold.excess_s : 0.0;
       loads.way_s[id] = std::max(loads.way_s[id], on_s);
-      if (at_sender) loads.out_s[id] = std::max(loads.out_s[id], on_s);
-    });
+      if (held.at_sender) loads.out_s[id] = std::max(loads.out_s[id], on_s);
+    }
   }
   return loads;
 }

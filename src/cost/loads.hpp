@@ -76,7 +76,20 @@ class LoadsOfUses {
   // Of all ranks.
   [[nodiscard]] Loads of_all(const std::vector<Passage>& passages, const Phases& phases, const Placement& placement);
 
+  // A unit of a resource that a message passes.
+  struct Held {
+    std::size_t resource;
+    Index unit;
+    bool at_sender;
+    Hold hold;
+  };
+  // What a message between two ranks passes, until the next call.
+  [[nodiscard]] const std::vector<Held>& way(const Passage& passage, const Placement& placement);
+  // Adds what messages hold to the totals of the round.
+  void count(const std::vector<Passage>& passages, const Placement& placement);
+
   [[nodiscard]] Busiest busiest() const;
+  [[nodiscard]] std::size_t resources() const { return links_up(machine_.levels.size()); }
 
  private:
   struct Total {
@@ -84,13 +97,13 @@ class LoadsOfUses {
     double bytes = 0.0;
   };
   [[nodiscard]] const Hold& hold(std::size_t resource, LinkClass link, std::size_t size);
-  [[nodiscard]] std::size_t resources() const { return links_up(machine_.levels.size()); }
   void add_total(std::size_t resource, Index unit, double held_s, double bytes);
 
   const std::vector<Index>& sizes_;
   Index block_bytes_;
   const Machine& machine_;
   std::vector<std::optional<Hold>> holds_;  // of resource, link and size, once asked for
+  std::vector<Held> way_;
   std::vector<std::vector<Total>> totals_;  // of each resource and unit (of the representatives: one)
   bool are_representatives_ = false;
 };

@@ -22,8 +22,7 @@ class Prices {
     double gap_s = 0.0;
     double overhead_s = 0.0;
     double acknowledgement_s = 0.0;
-    double hold_s = 0.0;   // of its send
-    double queue_s = 0.0;  // how long it keeps the next message of its rank from leaving, or from coming in
+    double hold_s = 0.0;  // of its send
     Index bytes = 0;
     bool eager = false;                // a plain send is known not to wait for its receiver
     const StepCosts* steps = nullptr;  // null: not timed
@@ -81,17 +80,11 @@ class Prices {
              cost.overhead(),
              cost.acknowledgement_s.value_or(0.0),
              cost.send.hold_s(bytes),
-             std::max(cost.gap(bytes), machine_.hold_s(first_shared(link), link, bytes)),
              bytes,
              cost.rendezvous_from_bytes && bytes < *cost.rendezvous_from_bytes,
              nullptr};
     const std::optional<StepCosts>& steps = cost.steps[static_cast<std::size_t>(mode_)];
     if (steps) price.steps = &*steps;
-  }
-
-  // What all messages of a rank over a class of link pass first.
-  [[nodiscard]] static std::size_t first_shared(LinkClass link) {
-    return static_cast<std::size_t>(link == LinkClass::other_node ? Shared::card_out : Shared::memory);
   }
 
   const std::vector<Index>& sizes_;

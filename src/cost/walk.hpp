@@ -15,6 +15,7 @@
 // - a message whose way others share (loads.hpp) takes longer by what the load of its phase is above its own time there:
 //   in max-rate's words (Gropp, Olson, Samfass 2016), T(m) - hold(m) + load;
 // - no round takes less than a resource is held for.
+// Ranks of collectives and programs, which do not come together to each step, are followed event by event (event_clock.hpp).
 //
 // Where the steps themselves were timed on every link in use (StepCosts), a step takes what they say in place of T, E and g:
 // the first step of a round as from a start, later ones as forwarding; single messages of blocking modes as links of a
@@ -159,6 +160,8 @@ class Walk {
     bool collective = false;              // carried out as MPI neighbourhood collectives
   };
 
+  // Whether ranks go on to their next step one by one.
+  [[nodiscard]] bool goes_on() const { return of_ != Of::exchange && !is_blocking(mode_); }
   void add(LinkedSchedules linked);
   void check(const Placement& placement) const;
   // Describes a step; next: the one after it, null after the last.
@@ -180,6 +183,7 @@ class Walk {
   Index blocks_per_rank_ = 0;
 
   friend class Clock;
+  friend class EventClock;
 };
 
 }  // namespace rankwise

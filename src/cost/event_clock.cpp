@@ -1,0 +1,253 @@
+#include "cost/event_clock.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace rankwise {
+
+namespace {
+
+constexpr double not_yet = -1.0;
+constexpr double rounding = 1e-12;
+// A rank's own ways: out to other nodes, in from them, and out and in within its node.
+constexpr std::size_t own_ways = 4;
+
+std::uint64_t connection_of(const Passage& send) { return std::uint64_t{send.rank} << 32 | send.peer; }
+
+}  // namespace
+
+EventClock::EventClock(const Walk::Part& part, const Placement& placement, LoadsOfUses& loads, Prices& prices,
+                       std::vector<double>& ready_s)
+    : part_(part),
+      placement_(placement),
+      loads_(loads),
+      prices_(prices),
+      ready_s_(ready_s),
+      most_(part.steps.size(), 1),
+      partner_(part.passages.size()),
+      posted_s_(part.passages.size(), not_yet),
+      done_s_(part.passages.size(), not_yet),
+      out_s_(part.passages.size(), not_yet),
+      waits_(part.passages.size(), 0),
+      states_(ready_s.size()),
+      flows_(part.passages.size()) {
+  loads.count(part.passages, placement);
+  for (const Passage& passage : part.passages) {
+    const LinkClass link = link_between(placement[passage.rank], placement[passage.peer]);
+    of_each_.push_back(passage.moves ? &prices.of(passage, link, false) : nullptr);
+  }
+  timed_ = std::all_of(of_each_.begin(), of_each_.end(), [](const Prices::Price* one) { return one == nullptr || one->steps; });
+  for (const Trace::Event& event : part.usual.trace.events) {
+    if (event.kind != Trace::Kind::matched) continue;
+    partner_[event.a] = event.b;
+    partner_[event.b] = event.a;
+  }
+  for (std::size_t step = 0; timed_ && step + 1 < part.steps.size(); ++step) {
+    most_[step] = most_in_one_direction(part.steps[step], part.steps[step + 1]);
+  }
+}
+
+Index EventClock::most_in_one_direction(Id first, Id end) const {
+  std::array<Index, 2> messages{};  // received, sent
+  for (Id id = first; id < end; ++id) {
+    if (part_.passages[id].moves) ++messages[part_.passages[id].sends ? 1 : 0];
+  }
+  return std::max(messages[0], messages[1]);
+}
+
+void EventClock::run(History* history) {
+  history_ = history;
+  for (std::size_t rank = 0; rank < states_.size(); ++rank) begin(static_cast<Id>(rank), ready_s_[rank]);
+  double now_s = 0.0;
+  while (true) {
+    now_s = std::min({events_.empty() ? Flows::never : events_.top().time_s, flows_.next_s(), flows_.due_s()});
+    if (now_s == Flows::never) return;
+    // What happens at one time changes rates once.
+    const double until_s = now_s * (1 + rounding);
+    for (bool more = true; more;) {
+      more = false;
+      while (!events_.empty() && events_.top().time_s <= until_s) {
+        const Event event = events_.top();
+        events_.pop();
+        handle(event, now_s);
+        more = true;
+      }
+      while (flows_.next_s() <= until_s) {
+        arrive(flows_.end(now_s), now_s);
+        more = true;
+      }
+    }
+    if (flows_.due_s() <= until_s) flows_.settle(now_s);
+  }
+}
+
+void EventClock::handle(const Event& event, double now_s) {
+  switch (event.kind) {
+    case Event::Kind::begin: begin(event.id, now_s); break;
+    case Event::Kind::post: post(event.id, now_s); break;
+    case Event::Kind::depart: {
+      std::queue<Id>& connection = connections_[connection_of(part_.passages[event.id])];
+      connection.push(event.id);
+      if (connection.size() == 1) flow(event.id, now_s);
+      break;
+    }
+  }
+}
+
+std::size_t EventClock::step_of(Id id) const {
+  const Trace::OpAt& at = part_.usual.trace.ops[id];
+  return part_.first_step[at.rank] + at.step;
+}
+
+EventClock::Own EventClock::own(Id id) const {
+  const Prices::Price& cost = price(id);
+  const Walk::Transfer& transfer = part_.transfers[id];
+  Own own{transfer.together ? cost.exchange_s : cost.send_s, cost.hold_s, cost.gap_s};
+  if (timed_) {
+    const Index most = most_[step_of(id)];
+    own.time_s = cost.steps->step_s(transfer.first, 1, cost.bytes);
+    if (most > 1) {
+      own.gap_s = (cost.steps->step_s(transfer.first, most, cost.bytes) - own.time_s) / static_cast<double>(most - 1);
+    }
+  }
+  own.hold_s = std::min(own.hold_s, own.time_s);
+  own.gap_s = std::min(own.gap_s, own.time_s);
+  return own;
+}
+
+void EventClock::begin(Id rank, double now_s) {
+  State& state = states_[rank];
+  const std::size_t end = rank + 1 < part_.first_step.size() ? part_.first_step[rank + 1] : part_.steps.size() - 1;
+  std::size_t step = part_.first_step[rank] + state.step;
+  while (step < end && part_.steps[step] == part_.steps[step + 1]) ++step;
+  ready_s_[rank] = now_s;
+  if (step == end) return;
+  state = {now_s, now_s, 0.0, step + 1 - part_.first_step[rank], part_.steps[step + 1] - part_.steps[step]};
+  for (Id id = part_.steps[step]; id < part_.steps[step + 1]; ++id) {
+    waits_[id] = part_.transfers[id].after;
+    if (part_.transfers[id].together) state.busy_s += price(id).overhead_s;
+  }
+  for (Id id = part_.steps[step]; id < part_.steps[step + 1]; ++id) {
+    if (waits_[id] == 0) post(id, now_s);
+  }
+}
+
+void EventClock::post(Id id, double now_s) {
+  const Passage& passage = part_.passages[id];
+  const Walk::Transfer& transfer = part_.transfers[id];
+  posted_s_[id] = now_s;
+  if (!passage.moves) {
+    finish(id, now_s + transfer.compute_s);
+    return;
+  }
+  const Id other = partner_[id];
+  if (passage.sends && price(id).eager) {
+    set_out(id, now_s);
+    finish(id, now_s + (transfer.together ? 0.0 : price(id).overhead_s));
+  } else if (!passage.sends && price(id).eager) {
+    if (done_s_[id] >= 0) finish(id, std::max(now_s, done_s_[id]));
+  } else if (posted_s_[other] >= 0) {
+    set_out(passage.sends ? id : other, now_s);
+  }
+}
+
+void EventClock::set_out(Id send, double now_s) {
+  const Own one = own(partner_[send]);
+  out_s_[send] = now_s;
+  events_.push({now_s + one.time_s - one.hold_s, Event::Kind::depart, send});
+}
+
+void EventClock::flow(Id send, double now_s) {
+  const Id recv = partner_[send];
+  const std::size_t resources = loads_.resources() + own_ways;
+  const double hold_s = own(recv).hold_s;
+  way_.clear();
+  bool leaves = false;
+  for (const LoadsOfUses::Held& held : loads_.way(part_.passages[send], placement_)) {
+    way_.push_back({static_cast<std::size_t>(held.unit) * resources + held.resource, held.hold});
+    leaves = leaves || held.resource == static_cast<std::size_t>(Shared::card_out);
+  }
+  for (const Id end : {send, recv}) {
+    const std::size_t way = loads_.resources() + (end == send ? 0 : 1) + (leaves ? 0 : 2);
+    const double gap_s = own(end).gap_s;
+    way_.push_back({part_.passages[end].rank * resources + way, {gap_s, gap_s - hold_s}});
+  }
+  flows_.start(send, now_s, hold_s, price(send).bytes, way_);
+}
+
+void EventClock::arrive(Id send, double now_s) {
+  const Id recv = partner_[send];
+  if (!price(send).eager) finish(send, now_s);
+  if (posted_s_[recv] >= 0) {
+    finish(recv, now_s);
+  } else {
+    done_s_[recv] = now_s;
+  }
+  const auto connection = connections_.find(connection_of(part_.passages[send]));
+  connection->second.pop();
+  if (connection->second.empty()) {
+    connections_.erase(connection);
+  } else {
+    flow(connection->second.front(), now_s);
+  }
+}
+
+void EventClock::finish(Id id, double time_s) {
+  const Id rank = part_.passages[id].rank;
+  State& state = states_[rank];
+  done_s_[id] = time_s;
+  state.end_s = std::max(state.end_s, time_s);
+  const std::size_t step = step_of(id);
+  for (Id other = part_.steps[step]; !part_.after.empty() && other < part_.steps[step + 1]; ++other) {
+    const Walk::Transfer& transfer = part_.transfers[other];
+    const auto first = part_.after.begin() + transfer.first_after;
+    if (std::find(first, first + transfer.after, id) == first + transfer.after) continue;
+    if (--waits_[other] == 0) events_.push({time_s, Event::Kind::post, other});
+  }
+  if (--state.left == 0) end(rank);
+}
+
+void EventClock::end(Id rank) {
+  State& state = states_[rank];
+  const std::size_t step = part_.first_step[rank] + state.step - 1;
+  const Id first = part_.steps[step];
+  const Id end = part_.steps[step + 1];
+  const bool busy = state.end_s < state.begin_s + state.busy_s;
+  state.end_s = std::max(state.end_s, state.begin_s + state.busy_s);
+  for (Id id = first; id < end; ++id) {
+    const Walk::Transfer& transfer = part_.transfers[id];
+    if (timed_) {
+      state.end_s += prices_.work_s(transfer.copied, transfer.added);
+    } else if (prices_.combines()) {
+      state.end_s += prices_.combine_s(transfer.added);
+    }
+  }
+  if (history_ != nullptr) note(rank, first, end, busy);
+  events_.push({state.end_s, Event::Kind::begin, rank});
+}
+
+void EventClock::note(Id rank, Id first, Id end, bool busy) {
+  const State& state = states_[rank];
+  const History::Term term = busy ? History::Term::processor : History::Term::message;
+  History::Stretch step{rank, static_cast<std::uint32_t>(history_->messages.size()), 0, state.begin_s, state.end_s, term};
+  double last_s = state.begin_s;
+  const double further = static_cast<double>(most_in_one_direction(first, end) - 1);
+  for (Id id = first; id < end; ++id) {
+    const Passage& passage = part_.passages[id];
+    if (!passage.moves) continue;
+    if (!busy && done_s_[id] > last_s) {
+      const Own one = own(id);
+      last_s = done_s_[id];
+      const double took_s = last_s - out_s_[passage.sends ? id : partner_[id]];
+      step.term = took_s > (one.time_s + further * one.gap_s) * (1 + rounding) ? History::Term::shared
+                  : took_s > 1.5 * one.time_s                                  ? History::Term::messages
+                                                                               : History::Term::message;
+    }
+    history_->messages.push_back({rank, passage.peer, part_.usual.trace.ops[id].op->tag, passage.sends, false, price(id).bytes,
+                                  posted_s_[id], done_s_[id]});
+    ++step.count;
+  }
+  history_->steps.push_back(step);
+}
+
+}  // namespace rankwise

@@ -1,0 +1,95 @@
+// Ranks that go on: those of collectives and programs, which do not come together to each step. Event by event.
+//
+// With T(m), E(m), g(m) and o as in walk.hpp, a message sets out when both its ends are there, or its sender where that waits for
+// nobody. After its latency it flows through what it shares with others (flows.hpp), among them its sender's way out and its
+// receiver's way in: there the first message takes what it does alone, T(m), or E(m) where its step has others in flight, and
+// each further one g(m) (LogGP, Alexandrov et al. 1995). A connection, of one rank with another, delivers in order. A step takes
+// o for each of its messages at least; it ends when all of them are through that its rank has to wait for.
+#pragma once
+
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "cost/flows.hpp"
+#include "cost/prices.hpp"
+#include "cost/walk.hpp"
+
+namespace rankwise {
+
+class EventClock {
+ public:
+  // ready_s: of each rank, when it begins; then, when it has finished.
+  EventClock(const Walk::Part& part, const Placement& placement, LoadsOfUses& loads, Prices& prices,
+             std::vector<double>& ready_s);
+
+  // Notes in history what is followed.
+  void run(History* history);
+
+ private:
+  using Id = Trace::Id;
+
+  struct Event {
+    enum class Kind : std::uint8_t {
+      begin,
+      post,
+      depart
+    };  // of a rank's step, of an operation, of a message into what is shared
+    double time_s;
+    Kind kind;
+    Id id;
+    bool operator>(const Event& other) const {
+      return std::tie(time_s, kind, id) > std::tie(other.time_s, other.kind, other.id);
+    }
+  };
+  struct State {
+    double begin_s = 0.0;  // of the step under way
+    double end_s = 0.0;    // what is known of its end
+    double busy_s = 0.0;   // what its messages cost the processor
+    std::size_t step = 0;  // the next one
+    std::size_t left = 0;  // operations of which the end is not known
+  };
+  // A message on free ways: how long it takes, for how long of that it holds them, and how far apart it is from one before it.
+  struct Own {
+    double time_s;
+    double hold_s;
+    double gap_s;
+  };
+
+  [[nodiscard]] const Prices::Price& price(Id id) const { return *of_each_[id]; }
+  [[nodiscard]] std::size_t step_of(Id id) const;
+  [[nodiscard]] Index most_in_one_direction(Id first, Id end) const;
+  [[nodiscard]] Own own(Id id) const;
+  void handle(const Event& event, double now_s);
+  void begin(Id rank, double now_s);
+  void post(Id id, double now_s);
+  void set_out(Id send, double now_s);
+  void flow(Id send, double now_s);
+  void arrive(Id send, double now_s);
+  void finish(Id id, double time_s);
+  void end(Id rank);
+  void note(Id rank, Id first, Id end, bool busy);
+
+  const Walk::Part& part_;
+  const Placement& placement_;
+  LoadsOfUses& loads_;
+  const Prices& prices_;
+  std::vector<double>& ready_s_;
+  std::vector<const Prices::Price*> of_each_;  // operation; null where nothing moves
+  bool timed_ = false;                         // the steps themselves were timed, on every link in use
+  std::vector<Index> most_;                    // of each step: how many messages in one direction
+  std::vector<Id> partner_;                    // of each operation that moves
+  std::vector<double> posted_s_;               // of each operation; below 0: not yet
+  std::vector<double> done_s_;                 // likewise; of a receive that is not posted: when its message was there
+  std::vector<double> out_s_;                  // of each send: when it set out
+  std::vector<std::size_t> waits_;             // of each operation: for how many of its step
+  std::vector<State> states_;                  // of each rank
+  std::unordered_map<std::uint64_t, std::queue<Id>> connections_;  // messages on their way, the first of which flows
+  Flows flows_;
+  std::vector<Flows::Use> way_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  History* history_ = nullptr;
+};
+
+}  // namespace rankwise

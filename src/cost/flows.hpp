@@ -1,0 +1,96 @@
+// Messages that are in flight at the same time share what they pass, as flows do: in time, without an order among them.
+//
+// A resource that each of its messages alone would hold for held_s gives them its time so that all have as many bytes a second,
+// but for those that something else bounds (max-min fairness: Bertsekas and Gallager, Data Networks, section 6.5.2). What one
+// message finds free it passes at its own speed, though it may be faster than the resource in the long run: what others of its
+// length are delayed by, it is not (Hold::excess_s).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <queue>
+#include <vector>
+
+#include "cost/machine.hpp"
+
+namespace rankwise {
+
+class Flows {
+ public:
+  using Id = std::uint32_t;
+  // What a message passes: a resource, by any number of the caller's, and how long it holds that.
+  struct Use {
+    std::size_t resource;
+    Hold hold;
+  };
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  static constexpr double rounding = 1e-12;
+
+  // So many flows, with ids below it, each started once.
+  explicit Flows(std::size_t flows) : flows_(flows) {}
+
+  // A message of so many bytes, which takes own_s where nothing is shared. Times do not go back from call to call.
+  void start(Id id, double now_s, double own_s, Index bytes, const std::vector<Use>& way);
+  // When rates are to be found again, for what has started and ended; never: nothing has. At once while there are few flows; of
+  // many not before a hundredth of what they take in the mean has gone by, so that not each of them changes the rates of all.
+  [[nodiscard]] double due_s() const;
+  void settle(double now_s);
+  // When the next flow ends, as rates are; never: none is under way.
+  [[nodiscard]] double next_s();
+  // The flow that ends then, which is over with this.
+  Id end(double now_s);
+
+ private:
+  struct Held {
+    std::size_t resource;
+    double held_s;
+  };
+  struct Flow {
+    double left = 1.0;     // of its message
+    double since_s = 0.0;  // when so much was left
+    double rate = 0.0;     // parts of the message a second
+    double fastest = 0.0;
+    double bytes = 1.0;
+    std::uint32_t version = 0;  // of its end
+    bool fixed = false;         // its rate is found
+    bool found = false;         // it belongs to those whose rates are being found
+    std::vector<Held> way;
+  };
+  struct Resource {
+    std::vector<Id> flows;
+    double free = 1.0;     // of its time
+    double weight = 0.0;   // time it takes that each flow without a rate passes a byte
+    std::size_t open = 0;  // how many these are
+    double asked = 0.0;    // time that its flows would take at their fastest
+    bool changed = false;
+    bool found = false;
+  };
+  struct End {
+    double time_s;
+    Id id;
+    std::uint32_t version;
+    bool operator>(const End& other) const { return time_s > other.time_s || (time_s == other.time_s && id > other.id); }
+  };
+
+  [[nodiscard]] static double weight(const Flow& flow, const Held& held) { return held.held_s / flow.bytes; }
+  // Whether a resource gives the flows without a rate less than they could take.
+  [[nodiscard]] static bool binds(const Resource& resource) { return resource.open > 0 && resource.asked > 1 + rounding; }
+  void change(std::size_t resource, double now_s);
+  // The flows whose rates depend on those that pass a resource.
+  void gather(std::size_t resource);
+  void share();
+  void fix(Flow& flow, double rate);
+
+  std::vector<Flow> flows_;
+  std::vector<Resource> resources_;
+  std::vector<std::size_t> changed_;
+  double changed_s_ = 0.0;  // when the first of them did
+  double settled_s_ = -1.0;
+  std::size_t under_way_ = 0;
+  double own_s_ = 0.0;        // what all that are under way take where nothing is shared
+  std::vector<Id> together_;  // whose rates are being found
+  std::vector<std::size_t> resources_of_them_;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+};
+
+}  // namespace rankwise
