@@ -18,7 +18,6 @@ from rankwise.units import format_percent, format_share
 from rankwise.workloads.collective_schedule import Schedule
 
 _CELLS = 0.35  # of the time of messages: by so much ghosts of particles grew beyond their law, in CoMD
-_DRIFT = 1.3  # simulated steps took up to 1.37 times as long: benchmarks/what_if_ranks.py, transposes
 Placer = Callable[[int], _core.Placement]  # where so many ranks are
 
 
@@ -87,7 +86,6 @@ def priced(
     if scaling.is_thick and ranks != scaling.base.ranks:
         ends.append((row.time_s, row.time_s + _CELLS * (row.time_s - float(placed[0].compute_s.max(initial=0.0)))))
     down, up = _widened(scaling, ranks, tried)
-    up *= _DRIFT if scaling.drifts and placement.most_on_a_node > 1 else 1.0
     extra_s = _beyond_s(first, scaling, placement, where(first.step.ranks), on) if first.few else 0.0
     time_s = row.time_s + extra_s
     low_s, high_s = (min(one for one, _ in ends) + extra_s) * down, (max(one for _, one in ends) + extra_s) * up

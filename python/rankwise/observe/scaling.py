@@ -17,7 +17,7 @@ from rankwise.observe.grids import balanced, factors
 from rankwise.observe.operations import NoTemplateError, operations_of
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.playing import Laws, laid, play
-from rankwise.observe.record import BLOCKING_RECEIVE, COLLECTIVE, COMPLETION, Record
+from rankwise.observe.record import BLOCKING_RECEIVE, COMPLETION, Record
 from rankwise.observe.steps import Steps, common_steps
 from rankwise.observe.template import Template, Topology, grown, learn
 from rankwise.statistics import median_interval_95
@@ -262,13 +262,18 @@ class Scaling:
         )
         noise = max(one.noise for one in fitted)
         fits = _fits(counts, times_s, float(ranks), axes, self.weak)
-        least = min(error for _, error in fits.values())
-        kept = {name: value for name, (value, error) in fits.items() if error <= max(2 * noise, 2 * least)}
+        closest = min(error for _, error in fits.values())
+        kept = {name: value for name, (value, error) in fits.items() if error <= max(2 * noise, 2 * closest)}
         point = fits["volume"][0] if "volume" in kept else float(np.median(list(kept.values())))
+        least, most = min(fitted, key=lambda one: one.ranks), max(fitted, key=lambda one: one.ranks)
+        if not self.weak and most.compute_s * most.ranks < (1 - 2 * noise) * least.compute_s * least.ranks:
+            # Nothing but caches makes computing fall faster than the volume, and blocks that fit into them do so once.
+            kept["caches"] = point = most.compute_s * most.ranks / ranks
         doublings = max(0.0, math.log2(ranks / base.ranks))
         more = _DOUBLING * doublings + noise
-        low, high = min(*kept.values(), point) * (1 - more), max(*kept.values(), point) * (1 + more)
-        if not self.weak and ranks > 4 * base.ranks:
+        uneven = 1 + max(one.imbalance for one in fitted)  # which other blocks may have more of, or less
+        low, high = min(*kept.values(), point) * (1 - more) / uneven, max(*kept.values(), point) * (1 + more) * uneven
+        if not self.weak and ranks >= 4 * base.ranks:
             low *= _BEYOND_CACHE
         return point / base.compute_s, low / base.compute_s, high / base.compute_s
 
@@ -292,13 +297,6 @@ class Scaling:
     def is_thick(self) -> bool:
         """Whether faces carry ghosts of others, by a law that leaves whole cells and particles aside."""
         return not self.weak and ghosts_of(self.base.templates[0]) is not None
-
-    @property
-    def drifts(self) -> bool:
-        """Whether ranks may be steps apart, or meet one partner after the other, so that they share NICs as no step shows."""
-        best = self.base.templates[0]
-        everyone = [node for node in best.nodes if node.kind == COLLECTIVE and len(node.axes) == len(best.topology.dims)]
-        return best.topology.bits or not everyone
 
     def notes(self, ranks: int) -> list[str]:
         """Say what an answer assumes."""
