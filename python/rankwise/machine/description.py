@@ -258,8 +258,8 @@ def set_figures(machine: Description, settings: list[str]) -> Description:
         value = low if low == high else value
         figure = Figure(value, low, high, QUANTITIES[key].unit, PROJECTED, "given on the command line", "now")
         machine = machine.with_figure(key, figure)
-    for key in ("taper", "leaf_taper"):
-        _check_taper(machine.get(key), f"--set {key}")
+    if fault := _fault_of_tapers(machine, "--set "):
+        raise InputError(fault)
     return machine
 
 
@@ -298,10 +298,9 @@ def parse_description(text: str, where: str) -> Description:
         raise InputError(f"machine file {where} is nested too deeply: fix it") from None
     try:
         return _described(record, where)
-    except InputError as error:
-        head, _, said = str(error).partition(f"machine file {where}: ")
-        found = None if head else _line_of(text, said.split(" ", 1)[0])
-        raise (error if found is None else InputError(f"machine file {where}, line {found}: {said}")) from None
+    except ValueError as error:
+        found = _line_of(text, str(error).split(" ", 1)[0])
+        raise InputError(f"machine file {where}{'' if found is None else f', line {found}'}: {error}") from None
 
 
 def _line_of(text: str, key: str) -> int | None:
@@ -321,34 +320,35 @@ def _line_of(text: str, key: str) -> int | None:
 
 
 def _described(record: dict[str, Any], where: str) -> Description:
-    _no_others(record, ("name", "title", "year", "processor", "topology", "figures", "notes"), where, "")
-    name = _text(record, "name", where, "")
+    """Read what a TOML file holds. Raises ValueError that begins with the key."""
+    _no_others(record, ("name", "title", "year", "processor", "topology", "figures", "notes"))
+    name = _text(record, "name")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
-        raise InputError(f"machine file {where}: name '{name}' is not a name: use lower-case letters, digits, '-', '_' and '.'")
+        raise ValueError(f"name '{name}' is not a name: use lower-case letters, digits, '-', '_' and '.'")
     year = record.get("year")
     if year is not None and (not isinstance(year, int) or isinstance(year, bool)):
-        raise InputError(f"machine file {where}: year {year!r} is not a year: write it as 2022")
+        raise ValueError(f"year {year!r} is not a year: write it as 2022")
     processor = record.get("processor")
     if processor is not None and processor not in PROCESSORS:
-        raise InputError(f"machine file {where}: processor {processor!r} is unknown: choose one of cpu, gpu")
+        raise ValueError(f"processor {processor!r} is unknown: choose one of cpu, gpu")
     figures = record.get("figures", {})
     if not isinstance(figures, dict) or not figures:
-        raise InputError(f"machine file {where}: there are no figures: add tables such as [figures.node_peak]")
+        raise ValueError("there are no figures: add tables such as [figures.node_peak]")
     notes = record.get("notes", [])
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        raise InputError(f'machine file {where}: notes is not a list of texts: write it as ["..."]')
+        raise ValueError('notes is not a list of texts: write it as ["..."]')
     described = Description(
         name=name,
-        title=_text(record, "title", where, "") if "title" in record else name,
+        title=_text(record, "title") if "title" in record else name,
         year=year,
         processor=processor,
-        topology=_topology(record["topology"], where) if "topology" in record else None,
-        figures={key: _figure(key, figure, where) for key, figure in figures.items()},
+        topology=_topology(record["topology"]) if "topology" in record else None,
+        figures={key: _figure(key, figure) for key, figure in figures.items()},
         where=where,
         notes=tuple(notes),
     )
-    for name in ("taper", "leaf_taper"):
-        _check_taper(described.get(name), f"machine file {where}: figures.{name}")
+    if fault := _fault_of_tapers(described, "figures."):
+        raise ValueError(fault)
     return described
 
 
@@ -361,90 +361,80 @@ def load_description(path: Path) -> Description:
         raise InputError(f"machine file {path} {unreadable(error)}: {fix}") from None
 
 
-def _figure(key: str, record: Any, where: str) -> Figure:
+def _figure(key: str, record: Any) -> Figure:
     at = f"figures.{key}"
     if key not in QUANTITIES:
-        raise InputError(f"machine file {where}: {at} is unknown: choose one of {', '.join(QUANTITIES)}")
+        raise ValueError(f"{at} is unknown: choose one of {', '.join(QUANTITIES)}")
     if not isinstance(record, dict):
-        raise InputError(f"machine file {where}: {at} is not a table: give it value, unit, kind, source and date")
-    _no_others(record, ("value", "low", "high", "unit", "kind", "source", "date", "note"), where, f"{at}.")
+        raise ValueError(f"{at} is not a table: give it value, unit, kind, source and date")
+    _no_others(record, ("value", "low", "high", "unit", "kind", "source", "date", "note"), f"{at}.")
     unit = QUANTITIES[key].unit
-    written = _text(record, "unit", where, f"{at}.")
+    written = _text(record, "unit", f"{at}.")
     if written not in UNITS[unit]:
-        raise InputError(
-            f"machine file {where}: {at}.unit '{written}' is not a unit of {key}: write one of {_some_units(unit)}"
-        )
-    scale = UNITS[unit][written]
-    value = _number(record, "value", where, at) * scale
-    low = _number(record, "low", where, at) * scale if "low" in record else value
-    high = _number(record, "high", where, at) * scale if "high" in record else value
+        raise ValueError(f"{at}.unit '{written}' is not a unit of {key}: write one of {_some_units(unit)}")
+    value = _number(record, "value", at)
+    low, high = (_number(record, end, at) if end in record else value for end in ("low", "high"))
     if not low <= value <= high:
-        raise InputError(f"machine file {where}: {at} has its value outside low and high: put it between them")
+        raise ValueError(f"{at} has its value outside low and high: put it between them")
     if QUANTITIES[key].whole and value != round(value):
-        raise InputError(f"machine file {where}: {at}.value {value:g} is not a whole number: {key} are counted")
-    kind = _text(record, "kind", where, f"{at}.")
-    if kind not in KINDS:
-        raise InputError(f"machine file {where}: {at}.kind '{kind}' is unknown: choose one of {', '.join(KINDS)}")
-    return Figure(
-        value=value,
-        low=low,
-        high=high,
-        unit=unit,
-        kind=kind,
-        source=_text(record, "source", where, f"{at}."),
-        date=_text(record, "date", where, f"{at}."),
-        note=str(record.get("note", "")),
-    )
+        raise ValueError(f"{at}.value {value:g} is not a whole number: {key} are counted")
+    scale = UNITS[unit][written]
+    return Figure(value * scale, low * scale, high * scale, unit, *_origin(record, at), str(record.get("note", "")))
 
 
-def _topology(record: Any, where: str) -> Topology:
+def _topology(record: Any) -> Topology:
     if not isinstance(record, dict):
-        raise InputError(f"machine file {where}: topology is not a table: give it name, kind, source and date")
-    _no_others(record, ("name", "dimensions", "kind", "source", "date"), where, "topology.")
-    name = _text(record, "name", where, "topology.")
+        raise ValueError("topology is not a table: give it name, kind, source and date")
+    _no_others(record, ("name", "dimensions", "kind", "source", "date"), "topology.")
+    name = _text(record, "name", "topology.")
     if name not in TOPOLOGIES:
-        raise InputError(f"machine file {where}: topology.name '{name}' is unknown: choose one of {', '.join(TOPOLOGIES)}")
+        raise ValueError(f"topology.name '{name}' is unknown: choose one of {', '.join(TOPOLOGIES)}")
     dimensions = record.get("dimensions")
     if name == "torus":
         if not isinstance(dimensions, int) or isinstance(dimensions, bool) or not 1 <= dimensions <= 12:
-            raise InputError(f"machine file {where}: topology.dimensions {dimensions!r} is not a number of axes: give 1 to 12")
+            raise ValueError(f"topology.dimensions {dimensions!r} is not a number of axes: give 1 to 12")
     elif dimensions is not None:
-        raise InputError(f"machine file {where}: topology.dimensions belongs to a torus: leave it out of a {name}")
-    kind = _text(record, "kind", where, "topology.")
+        raise ValueError(f"topology.dimensions belongs to a torus: leave it out of a {name}")
+    return Topology(name, dimensions, *_origin(record, "topology"))
+
+
+def _origin(record: Mapping[str, Any], at: str) -> tuple[str, str, str]:
+    """Return the kind, the source and the date of what was found out."""
+    kind = _text(record, "kind", f"{at}.")
     if kind not in KINDS:
-        raise InputError(f"machine file {where}: topology.kind '{kind}' is unknown: choose one of {', '.join(KINDS)}")
-    return Topology(
-        name, dimensions, kind, _text(record, "source", where, "topology."), _text(record, "date", where, "topology.")
-    )
+        raise ValueError(f"{at}.kind '{kind}' is unknown: choose one of {', '.join(KINDS)}")
+    return kind, _text(record, "source", f"{at}."), _text(record, "date", f"{at}.")
 
 
-def _check_taper(taper: float | None, what: str) -> None:
-    if taper is not None and taper > 1:
-        raise InputError(f"{what} {taper:g} is above 1: it is the share of the injection bandwidth, at most 1")
+def _fault_of_tapers(machine: Description, prefix: str) -> str:
+    for name in ("taper", "leaf_taper"):
+        if (taper := machine.get(name)) is not None and taper > 1:
+            return f"{prefix}{name} {taper:g} is above 1: it is the share of the injection bandwidth, at most 1"
+    return ""
 
 
-def _text(record: Mapping[str, Any], key: str, where: str, prefix: str) -> str:
+def _text(record: Mapping[str, Any], key: str, prefix: str = "") -> str:
     if key not in record:
-        raise InputError(f"machine file {where}: {prefix}{key} is missing: add it")
+        raise ValueError(f"{prefix}{key} is missing: add it")
     value = record[key]
     if not isinstance(value, str) or not (value.strip() or key == "unit"):
-        raise InputError(f"machine file {where}: {prefix}{key} {value!r} is not a text: write it in quotes")
+        raise ValueError(f"{prefix}{key} {value!r} is not a text: write it in quotes")
     return value
 
 
-def _number(record: Mapping[str, Any], key: str, where: str, at: str) -> float:
+def _number(record: Mapping[str, Any], key: str, at: str) -> float:
     if key not in record:
-        raise InputError(f"machine file {where}: {at}.{key} is missing: add it, or leave the figure out")
+        raise ValueError(f"{at}.{key} is missing: add it, or leave the figure out")
     value = record[key]
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e100:
-        raise InputError(f"machine file {where}: {at}.{key} {value!r:.40} is not a number above 0, below 1e100: fix it")
+        raise ValueError(f"{at}.{key} {value!r:.40} is not a number above 0, below 1e100: fix it")
     return float(value)
 
 
-def _no_others(record: Mapping[str, Any], known: tuple[str, ...], where: str, prefix: str) -> None:
+def _no_others(record: Mapping[str, Any], known: tuple[str, ...], prefix: str = "") -> None:
     for name in record:
         if name not in known:
-            raise InputError(f"machine file {where}: {prefix}{name} is unknown: choose one of {', '.join(known)}")
+            raise ValueError(f"{prefix}{name} is unknown: choose one of {', '.join(known)}")
 
 
 def _some_units(unit: str) -> str:
