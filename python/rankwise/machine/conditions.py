@@ -1,11 +1,11 @@
 """What would disturb a measurement on this machine, each with its fix.
 
-Every condition is a pure function of a snapshot (or of an MPI) that returns a finding, or None when all is well.
+All is found from a snapshot, or from an MPI; where all is well, nothing is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -38,9 +38,7 @@ class Finding(Record):
 
 def examine(snapshot: Snapshot, ranks: int = LEAST_RANKS) -> list[Finding]:
     """Return all that is found on the machine for a measurement with so many ranks, the gravest first."""
-    found = [condition(snapshot) for condition in _OF_THE_MACHINE]
-    found += [condition(snapshot, ranks) for condition in _OF_THE_RANKS]
-    return by_severity(finding for finding in found if finding is not None)
+    return by_severity([*_of_the_machine(snapshot), *_of_the_ranks(snapshot, ranks)])
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
@@ -48,29 +46,70 @@ def by_severity(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: get_args(Severity).index(finding.severity))
 
 
-def virtual_machine(snapshot: Snapshot) -> Finding | None:
-    if not snapshot.virtualization:
-        return None
-    return Finding(
-        "virtual-machine",
-        "warning",
-        f"virtual machine ({snapshot.virtualization}): its host may take cores away unnoticed",
-        "measure on bare metal, or repeat at other hours and use results that agree",
-    )
+def _of_the_machine(snapshot: Snapshot) -> Iterator[Finding]:
+    if snapshot.virtualization:
+        yield Finding(
+            "virtual-machine",
+            "warning",
+            f"virtual machine ({snapshot.virtualization}): its host may take cores away unnoticed",
+            "measure on bare metal, or repeat at other hours and use results that agree",
+        )
+    if snapshot.steal_share >= _STEAL_SHARE:
+        yield Finding(
+            "steal",
+            "warning",
+            f"the hypervisor gives {100 * snapshot.steal_share:.0f} % of the CPU time to others (steal in /proc/stat)",
+            "ask for dedicated cores, or measure when 'vmstat 1' shows 0 under st",
+        )
+    yield from _busy(snapshot)
+    if slow := [name for name in snapshot.governors if name != "performance"]:
+        yield Finding(
+            "frequency-governor",
+            "warning",
+            f"the frequency governor is {', '.join(slow)} (/sys/devices/system/cpu/cpu*/cpufreq): clocks follow the load",
+            "sudo cpupower frequency-set -g performance",
+        )
+    free = snapshot.shm_free_bytes
+    if free is None or free < _SHM_LEAST_BYTES:
+        amount = "is not there" if free is None else f"has only {free // 2**20} MiB free"
+        yield Finding(
+            "shared-memory",
+            "warning",
+            f"/dev/shm {amount}: ranks of one node exchange messages there",
+            "sudo mount -o remount,size=1G /dev/shm, or docker run --shm-size=1g",
+        )
+    if snapshot.rdma_devices and snapshot.memlock_bytes is not None:
+        yield Finding(
+            "locked-memory",
+            "warning",
+            f"locked memory is limited to {snapshot.memlock_bytes // 1024} KiB, and {snapshot.rdma_devices[0]} needs more",
+            "ulimit -l unlimited, or '* - memlock unlimited' in /etc/security/limits.conf",
+        )
+    if len(snapshot.allowed_pus) < snapshot.pus:
+        yield Finding(
+            "cpu-set",
+            "info",
+            f"only {len(snapshot.allowed_pus)} of {snapshot.pus} hardware threads may be used here: "
+            f"{format_cpu_list(snapshot.allowed_pus)}",
+            "for more: taskset -c LIST, docker run --cpuset-cpus=LIST, or the job's --cpus-per-task",
+        )
+    if snapshot.threads_per_core >= 2:
+        yield Finding(
+            "smt",
+            "info",
+            f"SMT is on: {snapshot.threads_per_core} hardware threads share a core; ranks are placed one to a core",
+            "echo off | sudo tee /sys/devices/system/cpu/smt/control switches it off",
+        )
+    if snapshot.turbo:
+        yield Finding(
+            "turbo",
+            "info",
+            "turbo is on: the clock rate changes with temperature and with the number of busy cores",
+            "sudo cpupower set --turbo-boost 0 gives a steady, lower clock rate",
+        )
 
 
-def steal(snapshot: Snapshot) -> Finding | None:
-    if snapshot.steal_share < _STEAL_SHARE:
-        return None
-    return Finding(
-        "steal",
-        "warning",
-        f"the hypervisor gives {100 * snapshot.steal_share:.0f} % of the CPU time to others (steal in /proc/stat)",
-        "ask for dedicated cores, or measure when 'vmstat 1' shows 0 under st",
-    )
-
-
-def busy_machine(snapshot: Snapshot) -> Finding | None:
+def _busy(snapshot: Snapshot) -> Iterator[Finding]:
     cpus = len(snapshot.allowed_pus)
     signs = []
     cure = "stop the programs that 'ps -eo pcpu,pid,comm --sort=-pcpu | head -5' lists, or take a node of your own"
@@ -82,104 +121,29 @@ def busy_machine(snapshot: Snapshot) -> Finding | None:
         signs.append(f"load {snapshot.load_average:.1f} on {snapshot.cores} cores in the last minute")
     if snapshot.pressure_share is not None and snapshot.pressure_share >= _PRESSURE_SHARE:
         signs.append(f"tasks waited for a core {100 * snapshot.pressure_share:.0f} % of the last 10 s")
-    return Finding("busy-machine", "warning", f"the machine is busy: {', '.join(signs)}", cure) if signs else None
+    if signs:
+        yield Finding("busy-machine", "warning", f"the machine is busy: {', '.join(signs)}", cure)
 
 
-def frequency_governor(snapshot: Snapshot) -> Finding | None:
-    slow = [name for name in snapshot.governors if name != "performance"]
-    if not slow:
-        return None
-    return Finding(
-        "frequency-governor",
-        "warning",
-        f"the frequency governor is {', '.join(slow)} (/sys/devices/system/cpu/cpu*/cpufreq): clocks follow the load",
-        "sudo cpupower frequency-set -g performance",
-    )
-
-
-def turbo(snapshot: Snapshot) -> Finding | None:
-    if not snapshot.turbo:
-        return None
-    return Finding(
-        "turbo",
-        "info",
-        "turbo is on: the clock rate changes with temperature and with the number of busy cores",
-        "sudo cpupower set --turbo-boost 0 gives a steady, lower clock rate",
-    )
-
-
-def smt(snapshot: Snapshot) -> Finding | None:
-    if snapshot.threads_per_core < 2:
-        return None
-    return Finding(
-        "smt",
-        "info",
-        f"SMT is on: {snapshot.threads_per_core} hardware threads share a core; ranks are placed one to a core",
-        "echo off | sudo tee /sys/devices/system/cpu/smt/control switches it off",
-    )
-
-
-def cpu_set(snapshot: Snapshot) -> Finding | None:
-    if len(snapshot.allowed_pus) >= snapshot.pus:
-        return None
-    return Finding(
-        "cpu-set",
-        "info",
-        f"only {len(snapshot.allowed_pus)} of {snapshot.pus} hardware threads may be used here: "
-        f"{format_cpu_list(snapshot.allowed_pus)}",
-        "for more: taskset -c LIST, docker run --cpuset-cpus=LIST, or the job's --cpus-per-task",
-    )
-
-
-def shared_memory(snapshot: Snapshot) -> Finding | None:
-    free = snapshot.shm_free_bytes
-    if free is not None and free >= _SHM_LEAST_BYTES:
-        return None
-    amount = "is not there" if free is None else f"has only {free // 2**20} MiB free"
-    return Finding(
-        "shared-memory",
-        "warning",
-        f"/dev/shm {amount}: ranks of one node exchange messages there",
-        "sudo mount -o remount,size=1G /dev/shm, or docker run --shm-size=1g",
-    )
-
-
-def locked_memory(snapshot: Snapshot) -> Finding | None:
-    if not snapshot.rdma_devices or snapshot.memlock_bytes is None:
-        return None
-    return Finding(
-        "locked-memory",
-        "warning",
-        f"locked memory is limited to {snapshot.memlock_bytes // 1024} KiB, and {snapshot.rdma_devices[0]} needs more",
-        "ulimit -l unlimited, or '* - memlock unlimited' in /etc/security/limits.conf",
-    )
-
-
-def oversubscription(snapshot: Snapshot, ranks: int) -> Finding | None:
-    cores = snapshot.allowed_cores
-    if ranks <= cores:
-        return None
-    more = "give the job more cores: taskset -c LIST, docker run --cpuset-cpus=LIST or --cpus-per-task"
-    return Finding(
-        "oversubscription",
-        "warning",
-        f"{ranks} ranks on {cores} core{'s' if cores > 1 else ''}: ranks that share a core wait for each other",
-        more if cores < LEAST_RANKS else f"take at most {cores} ranks: --ranks {cores}",
-    )
-
-
-def quota(snapshot: Snapshot, ranks: int) -> Finding | None:
-    cpus = snapshot.quota_cpus
-    if cpus is None or cpus >= len(snapshot.allowed_pus):
-        return None
-    enough = cpus >= ranks
-    return Finding(
-        "cpu-quota",
-        "info" if enough else "warning",
-        f"the container or job is limited to {cpus:.3g} CPUs (cgroup quota)"
-        + ("" if enough else f": {ranks} polling ranks are suspended in every period"),
-        "raise the limit: docker run --cpus=N, or the job's or pod's CPU limit",
-    )
+def _of_the_ranks(snapshot: Snapshot, ranks: int) -> Iterator[Finding]:
+    cores, cpus = snapshot.allowed_cores, snapshot.quota_cpus
+    if ranks > cores:
+        more = "give the job more cores: taskset -c LIST, docker run --cpuset-cpus=LIST or --cpus-per-task"
+        yield Finding(
+            "oversubscription",
+            "warning",
+            f"{ranks} ranks on {cores} core{'s' if cores > 1 else ''}: ranks that share a core wait for each other",
+            more if cores < LEAST_RANKS else f"take at most {cores} ranks: --ranks {cores}",
+        )
+    if cpus is not None and cpus < len(snapshot.allowed_pus):
+        enough = cpus >= ranks
+        yield Finding(
+            "cpu-quota",
+            "info" if enough else "warning",
+            f"the container or job is limited to {cpus:.3g} CPUs (cgroup quota)"
+            + ("" if enough else f": {ranks} polling ranks are suspended in every period"),
+            "raise the limit: docker run --cpus=N, or the job's or pod's CPU limit",
+        )
 
 
 def wheel_mpi(mpi: MpiFacts) -> Finding | None:
@@ -216,17 +180,3 @@ def foreign_launcher(mpi: MpiFacts, cure: str) -> Finding | None:
         "each rank would be the only one of its MPI_COMM_WORLD",
         cure,
     )
-
-
-_OF_THE_MACHINE: tuple[Callable[[Snapshot], Finding | None], ...] = (
-    virtual_machine,
-    steal,
-    busy_machine,
-    frequency_governor,
-    shared_memory,
-    locked_memory,
-    cpu_set,
-    smt,
-    turbo,
-)
-_OF_THE_RANKS: tuple[Callable[[Snapshot, int], Finding | None], ...] = (oversubscription, quota)
