@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rankwise.machine.description import KINDS, PROCESSORS, QUANTITIES, TOPOLOGIES, UNITS, Description, Figure
+from rankwise.machine.description import KINDS, PROCESSORS, QUANTITIES, TOPOLOGIES, UNITS, Description
 from rankwise.records import Record, record
 from rankwise.records import key as declared
 
@@ -48,7 +48,7 @@ def check(machine: Description) -> list[Finding]:
     for key, factors, scale in PRODUCTS:
         if key not in figures or not all(factor in figures for factor in factors):
             continue
-        low, high = (scale * math.prod(end(figures[factor]) for factor in factors) for end in (_low, _high))
+        low, high = (scale * math.prod(getattr(figures[factor], end) for factor in factors) for end in ("low", "high"))
         least = (key, factors) in _AT_MOST
         written = figures[key]
         agrees = written.high >= low * (1 - CLOSE) * (0 if least else 1) and written.low <= high * (1 + CLOSE)
@@ -113,11 +113,3 @@ def schema() -> dict[str, Any]:
         "required": ["name", "figures"],
         "additionalProperties": False,
     }  # fmt: skip
-
-
-def _low(figure: Figure) -> float:
-    return figure.low
-
-
-def _high(figure: Figure) -> float:
-    return figure.high

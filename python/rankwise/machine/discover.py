@@ -5,27 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.machine.sysfs import memory_bytes, read_sysfs
 from rankwise.machine.topology import Source, Topology
 
 
-def _from_library() -> Topology:
-    from rankwise.machine.hwloc import library_xml, parse_xml
+def _from_hwloc(source: Source) -> Topology:
+    from rankwise.machine import hwloc
 
-    return parse_xml(library_xml(), "hwloc-library")
-
-
-def _from_lstopo() -> Topology:
-    from rankwise.machine.hwloc import lstopo_xml, parse_xml
-
-    return parse_xml(lstopo_xml(), "lstopo")
+    return hwloc.parse_xml(hwloc.library_xml() if source == "hwloc-library" else hwloc.lstopo_xml(), source)
 
 
 _READERS: dict[Source, Callable[[], Topology]] = {
-    "hwloc-library": _from_library,
-    "lstopo": _from_lstopo,
+    "hwloc-library": partial(_from_hwloc, "hwloc-library"),
+    "lstopo": partial(_from_hwloc, "lstopo"),
     "sysfs": read_sysfs,
 }
 
