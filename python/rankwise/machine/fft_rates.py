@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 from rankwise.records import Record, key, record
+
+
+def between(points: Sequence[tuple[float, float]], at: float) -> float:
+    """Return the value at a place between ascending points: straight in the logarithms, beyond them the nearest."""
+    for (low, first), (high, second) in pairwise(points):
+        if low <= at <= high:
+            share = math.log(at / low) / math.log(high / low)
+            return math.exp((1 - share) * math.log(first) + share * math.log(second))
+    return points[0][1] if at < points[0][0] else points[-1][1]
 
 
 @record
@@ -40,12 +50,7 @@ class RankRates(Record):
         known = [(point.bytes_per_rank, value) for point in self.points if (value := getattr(point, name)) is not None]
         if not known:
             raise ValueError(f"{name} was not measured on {self.ranks} ranks")
-        known.sort()
-        for (low, rate_low), (high, rate_high) in pairwise(known):
-            if low <= bytes_per_rank <= high:
-                share = math.log(bytes_per_rank / low) / math.log(high / low)
-                return float(rate_low ** (1 - share) * rate_high**share)
-        return float(known[0][1] if bytes_per_rank < known[0][0] else known[-1][1])
+        return between(sorted(known), bytes_per_rank)
 
 
 @record

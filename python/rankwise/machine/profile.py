@@ -13,26 +13,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
 from rankwise.errors import InputError
 from rankwise.files import kind_of, read_json, write_json
 from rankwise.machine.collective_costs import CollectiveCosts
-from rankwise.machine.fft_rates import FftRates
+from rankwise.machine.fft_rates import FftRates, between
 from rankwise.machine.link import Curve, Parameter, Point
 from rankwise.machine.shared import Resource, Shared
 from rankwise.machine.trust import Trust
 from rankwise.reading import read_document
 from rankwise.records import Interval, Record, computed, finite, key, record, whole
 from rankwise.units import format_day
-
-if TYPE_CHECKING:
-    from typing import Self
 
 SCHEMA = 2
 LINK_CLASSES = ("same-core", "shared-cache", "same-socket", "other-socket", "other-node")
@@ -234,20 +229,12 @@ class Packing(Record):
         if size_bytes <= 0:
             return 0.0
         rates = [(rows, _at(curve, size_bytes)) for rows, curve in self.curves.items()]
-        return size_bytes * _between(rates, row_bytes)
+        return size_bytes * between(rates, row_bytes)
 
 
 def _at(curve: Sequence[tuple[int, float]], size_bytes: int) -> float:
     """Return seconds a byte at a size."""
-    return _between([(size, time_s / size) for size, time_s in curve], size_bytes)
-
-
-def _between(points: Sequence[tuple[int, float]], at: int) -> float:
-    for (low, first), (high, second) in pairwise(points):
-        if low <= at <= high:
-            share = math.log(at / low) / math.log(high / low)
-            return math.exp((1 - share) * math.log(first) + share * math.log(second))
-    return points[0][1] if at < points[0][0] else points[-1][1]
+    return between([(size, time_s / size) for size, time_s in curve], size_bytes)
 
 
 @record
