@@ -10,16 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from rankwise.measure.witness import POOR
 from rankwise.records import Record, computed, key, record
 from rankwise.records import key as declared
-
-if TYPE_CHECKING:
-    from typing import Self
 
 SCHEMA = 1
 Verdict = Literal["same", "slower", "unclear", "unusable"]

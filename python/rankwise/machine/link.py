@@ -11,12 +11,9 @@ import bisect
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from rankwise.records import Interval, Record, key, record
-
-if TYPE_CHECKING:
-    from typing import Self
 
 AT_ZERO = "time at 0 B"
 LOOK_UPS = ("pchip",)

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from rankwise.records import Interval, Record, key, record
 from rankwise.units import format_bandwidth, format_share, format_size
-
-if TYPE_CHECKING:
-    from typing import Self
 
 KINDS = ("card", "memory", "socket", "sockets")
 # Both ways together at least so many times one way. What sends or receives comes to 1 at most; over links that do both, TCP's

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from rankwise.errors import InputError
 from rankwise.records import Record, key, record
-
-if TYPE_CHECKING:
-    from typing import Self
 
 Source = Literal["hwloc-library", "lstopo", "sysfs"]
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from rankwise.records import Record, key, record
-
-if TYPE_CHECKING:
-    from typing import Self
 
 Level = Literal["good", "limited", "poor", "unknown"]
 LEVELS: tuple[Level, ...] = get_args(Level)

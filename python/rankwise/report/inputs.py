@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rankwise.files import read_json
 from rankwise.mapping.mapper import Skipped
@@ -18,8 +18,6 @@ from rankwise.records import Record, key, printable, record
 from rankwise.workloads.comparison import Validation
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from rankwise.mapping.mapper import Mappings
 
 VALIDATION_COMMAND = "rankwise validate exchange --cutoff 1:4 --bytes 1000 --profile machine.json -o validate.json"

@@ -10,15 +10,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
 from rankwise.errors import InputError
 from rankwise.progress import tell
 from rankwise.questions import Options, option
 from rankwise.records import Record, key, record
-
-if TYPE_CHECKING:
-    from typing import Self
 
 _TIME = r"\d{1,7}|\d{1,7}:\d\d|\d{1,5}:\d\d:\d\d|\d{1,4}-\d{1,2}(:\d\d){0,2}"
 _ARRAY = r"\d{1,7}(-\d{1,7}(:\d{1,7})?)?(,\d{1,7}(-\d{1,7}(:\d{1,7})?)?)*(%\d{1,7})?"
