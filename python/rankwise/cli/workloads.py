@@ -12,6 +12,7 @@ import typer
 from rankwise.api.questions import CHOOSING, PLACED, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import HELP, checked
 from rankwise.cli.base import Json, command_tree, drawable, flattened, group, show, tell, verb, writable
+from rankwise.cli.verbs import SAYS
 from rankwise.errors import EXIT_FAILURE
 from rankwise.files import write_json
 from rankwise.workloads import workloads
@@ -23,39 +24,20 @@ if TYPE_CHECKING:
 
 _SAME = "The same patterns: predict, choose, validate, run, simulate."
 
-GROUPS = {
-    "predict": group(
-        "predict",
-        f"Predict how long a communication pattern takes.\n\nNothing is sent. It needs a profile: rankwise measure. {_SAME}",
+_PATTERNS = {
+    "predict": (
+        f"{SAYS['predict']}.\n\nNothing is sent. It needs a profile: rankwise measure. {_SAME}",
         """rankwise predict halo --grid 4x4x2 --box 64x64x32
         rankwise predict observed app.comm""",
-        title="PATTERN",
     ),
-    "simulate": group(
-        "simulate",
-        f"Run a pattern under SimGrid with more ranks than you have.\n\n{_SAME}",
-        "rankwise simulate exchange --profile machine.json --ranks 64",
-        title="PATTERN",
-    ),
-    "run": group(
-        "run",
-        f"Run a pattern on this machine and verify the data.\n\n{_SAME}",
-        "rankwise run halo --grid 2x1x1 --box 32x32x32",
-        title="PATTERN",
-    ),
-    "validate": group(
-        "validate",
-        f"Predict a pattern, run it, and compare.\n\n{_SAME}",
-        "rankwise validate exchange --cutoff 1:4 --bytes 1000",
-        title="PATTERN",
-    ),
-    "choose": group(
-        "choose",
-        "Rank algorithms and modes for a pattern, fastest first.",
-        "rankwise choose halo --grid 4x4x2 --box 64x64x32",
-        default="exchange",
-        title="PATTERN",
-    ),
+    "simulate": (f"{SAYS['simulate']}.\n\n{_SAME}", "rankwise simulate exchange --profile machine.json --ranks 64"),
+    "run": (f"{SAYS['run']}.\n\n{_SAME}", "rankwise run halo --grid 2x1x1 --box 32x32x32"),
+    "validate": (f"{SAYS['validate']}.\n\n{_SAME}", "rankwise validate exchange --cutoff 1:4 --bytes 1000"),
+    "choose": (f"{SAYS['choose']}.", "rankwise choose halo --grid 4x4x2 --box 64x64x32"),
+}
+GROUPS = {
+    name: group(name, says, example, default="exchange" if name == "choose" else None, title="PATTERN")
+    for name, (says, example) in _PATTERNS.items()
 }
 
 ProfileFile = Annotated[Path, typer.Option("--profile", help="The machine's profile.")]
@@ -86,115 +68,109 @@ def _fail_unless_verified(found: Times | Validated) -> None:
         raise typer.Exit(EXIT_FAILURE)
 
 
-def _predict(workload: Workload) -> Callable[..., None]:
-    def predict(
-        asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), timeline: TimelineFile = None,
-        as_json: Json = False,
-    ) -> None:  # fmt: skip
-        from rankwise.api.asking import predict
-
-        _show_times(predict(asked, profile, ranks), timeline, as_json)
-
-    predict.__doc__ = f"Predict the time of {workload.title}.\n\nThe interval is that of the profile's uncertainty."
-    return predict
+# One function a verb: for each workload it is registered with that one's options, and its title in the help.
 
 
-def _simulate(workload: Workload) -> Callable[..., None]:
-    def simulate(
-        asked: Any,
-        platform: Platform,
-        ranks_per_node: Annotated[
-            int | None,
-            typer.Option(help="Ranks on each node. Default: all on one, or one on each where the profile is of a network."),
-        ] = None,
-        placement: Annotated[str, typer.Option(help=PLACED)] = "blocked",
-        output: Folder = Path("simulated"),
-        jobs: Jobs = None,
-        timeline: TimelineFile = None,
-        as_json: Json = False,
-    ) -> None:
-        from rankwise.api.asking import simulate
+def predict(
+    asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), timeline: TimelineFile = None, as_json: Json = False
+) -> None:
+    """Predict the time of {title}.
 
-        _show_times(simulate(asked, platform, ranks_per_node, placement, output, jobs), timeline, as_json)
+    The interval is that of the profile's uncertainty.
+    """
+    from rankwise.api.asking import predict
 
-    simulate.__doc__ = f"""Simulate {workload.title}.
+    _show_times(predict(asked, profile, ranks), timeline, as_json)
+
+
+def simulate(
+    asked: Any,
+    platform: Platform,
+    ranks_per_node: Annotated[
+        int | None,
+        typer.Option(help="Ranks on each node. Default: all on one, or one on each where the profile is of a network."),
+    ] = None,
+    placement: Annotated[str, typer.Option(help=PLACED)] = "blocked",
+    output: Folder = Path("simulated"),
+    jobs: Jobs = None,
+    timeline: TimelineFile = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate {title}.
 
     SimGrid takes the place of the MPI, with more ranks than this machine has. A message takes what the profile's piecewise fit
-    (or the machine's latency and bandwidth) says, and shares the links that it meets others on. Every byte is checked."""
-    return simulate
+    (or the machine's latency and bandwidth) says, and shares the links that it meets others on. Every byte is checked.
+    """
+    from rankwise.api.asking import simulate
+
+    _show_times(simulate(asked, platform, ranks_per_node, placement, output, jobs), timeline, as_json)
 
 
-def _run(workload: Workload) -> Callable[..., None]:
-    def run(
-        asked: Any,
-        nodes: Nodes,
-        seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
-        samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("samples.jsonl"),
-        verify: Annotated[bool, typer.Option("--verify", help="Check every received byte: always done.", hidden=True)] = True,
-        timeline: TimelineFile = None,
-        as_json: Json = False,
-    ) -> None:
-        from rankwise.api.asking import run
-
-        _show_times(run(asked, nodes, seconds, samples), timeline, as_json)
-
-    run.__doc__ = f"""Run {workload.title} and verify the data.
+def run(
+    asked: Any,
+    nodes: Nodes,
+    seconds: Annotated[float, typer.Option(help="Time to spend on each case, in seconds.")] = 0.3,
+    samples: Annotated[Path, typer.Option(help="Where raw samples are appended.")] = Path("samples.jsonl"),
+    verify: Annotated[bool, typer.Option("--verify", help="Check every received byte: always done.", hidden=True)] = True,
+    timeline: TimelineFile = None,
+    as_json: Json = False,
+) -> None:
+    """Run {title} and verify the data.
 
     It runs under the launcher of this machine. Times are the maximum over ranks, medians over repetitions; what is received is
-    checked against what its origin should have sent. Without a number of ranks there is one a core, at least two."""
-    return run
+    checked against what its origin should have sent. Without a number of ranks there is one a core, at least two.
+    """
+    from rankwise.api.asking import run
+
+    _show_times(run(asked, nodes, seconds, samples), timeline, as_json)
 
 
-def _validate(workload: Workload) -> Callable[..., None]:
-    def validate(
-        asked: Any,
-        nodes: Nodes,
-        effort: Effort,
-        profile: ProfileFile = Path("machine.json"),
-        engines: Annotated[
-            str, typer.Option(help="What to compare: model,run; model,simgrid; or all three. The last is the reference.")
-        ] = "model,run",
-        output: Output = None,
-        as_json: Json = False,
-    ) -> None:
-        from rankwise.api.asking import validate
-
-        found = validate(asked, profile, [name.strip() for name in engines.split(",")], nodes, effort)
-        if output is not None:
-            write_json(output, found.to_dict())
-        show(found, as_json)
-        _fail_unless_verified(found)
-
-    twice = "" if "validate" in workload.details else "It is run twice: a prediction can come no closer than the second run. "
-    validate.__doc__ = f"""Predict {workload.title}, run it, and compare.
+def validate(
+    asked: Any,
+    nodes: Nodes,
+    effort: Effort,
+    profile: ProfileFile = Path("machine.json"),
+    engines: Annotated[
+        str, typer.Option(help="What to compare: model,run; model,simgrid; or all three. The last is the reference.")
+    ] = "model,run",
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Predict {title}, run it, and compare.
 
     The prediction uses the profile alone, never the timings that it is compared with. {twice}Without the engine run the
-    simulation takes its place, with as many ranks as you like."""
-    return validate
+    simulation takes its place, with as many ranks as you like.
+    """
+    from rankwise.api.asking import validate
+
+    found = validate(asked, profile, [name.strip() for name in engines.split(",")], nodes, effort)
+    if output is not None:
+        write_json(output, found.to_dict())
+    show(found, as_json)
+    _fail_unless_verified(found)
 
 
-def _choose(workload: Workload) -> Callable[..., None]:
-    def choose(asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), as_json: Json = False) -> None:
-        from rankwise.api.asking import choose
+def choose(asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), as_json: Json = False) -> None:
+    """Rank algorithms and modes for {title}, fastest first."""
+    from rankwise.api.asking import choose
 
-        show(choose(asked, profile, ranks), as_json)
-
-    choose.__doc__ = f"Rank algorithms and modes for {workload.title}, fastest first."
-    return choose
+    show(choose(asked, profile, ranks), as_json)
 
 
-_MAKERS = {"predict": _predict, "simulate": _simulate, "run": _run, "validate": _validate, "choose": _choose}
+_VERBS: Sequence[Callable[..., None]] = (predict, simulate, run, validate, choose)
 
 
 def _add(name: str, workload: Workload) -> None:
-    function = _MAKERS[name](workload)
-    if name in workload.details:
-        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{workload.details[name]}"
+    function = next(one for one in _VERBS if one.__name__ == name)
     example = workload.examples.get(name, f"rankwise {name} {workload.id}")
     without = () if workload.walked or name != "predict" else ("timeline",)
     ready = flattened(
         function, workload.options, name, without, seconds=workload.seconds, samples=Path(f"{workload.id}.samples.jsonl")
     )
+    twice = "" if name in workload.details else "It is run twice: a prediction can come no closer than the second run. "
+    ready.__doc__ = inspect.cleandoc(function.__doc__ or "").format(title=workload.title, twice=twice)
+    if name in workload.details:
+        ready.__doc__ += f"\n\n{workload.details[name]}"
     verb(workload.id, example, under=GROUPS[name], listed=_listed(workload))(ready)
 
 
