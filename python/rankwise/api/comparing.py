@@ -111,19 +111,17 @@ class BeforeAfter(Result):
     """Profiles of one machine, the oldest first; the last is held against the first."""
 
     _rows: ClassVar[str] = "comparisons"
-    history: History = key(
-        "all of it", inline=True, kind="rankwise.report.before_after.Profiles", write=lambda history: history.figures()
-    )
+    history: History = key("all of it", inline=True)
 
     @property
     def conclusion(self) -> str:
         from rankwise.machine.compare import in_words
 
-        return sentence(in_words(self.history.compared(), self.history.tolerance))
+        return sentence(in_words(self.history.found, self.history.tolerance))
 
     def blocks(self) -> Iterator[Block]:
         yield Sentence(self.conclusion)
-        yield Table(_COMPARED, self.history.compared().comparisons)
+        yield Table(_COMPARED, self.history.found.comparisons)
 
     def page(self) -> str:
         """Return the page."""

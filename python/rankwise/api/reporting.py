@@ -48,9 +48,7 @@ class Sources(Options):
 class Report(Result):
     """A page that was written: ``inputs`` is what it is made of, ``path`` where it lies."""
 
-    inputs: Inputs = key(
-        "all of it", inline=True, kind="rankwise.report.page.PageFigures", write=lambda inputs: inputs.figures(), after="path"
-    )
+    inputs: Inputs = key("all of it", inline=True, after="path")
     path: Path = key("path of the page", name="report")
     trusted = computed(
         "quality of the measurement",

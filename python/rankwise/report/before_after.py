@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.compare import Compared, Comparison, compare, in_words, name_of, ratio_interval
@@ -51,33 +50,22 @@ class OneProfile(Record):
 
 
 @record
-class Profiles(Record):
-    """Several profiles, the oldest first; the last is held against the first."""
+class History(Record):
+    """Profiles of one machine by name, the oldest first; at least two. The last is held against the first."""
 
-    history: History
-    found: Compared
-    headline = computed("the conclusion", str, lambda of: _headline(of.found, of.history))
+    headline = computed("the conclusion", str, lambda of: _headline(of))
     outcome = computed("slower, faster, same, unclear or unusable", str, lambda of: of.found.outcome)
-    tolerance = computed("share that counts as the same", float, lambda of: of.history.tolerance)
-    profiles = computed("one entry a profile", list[OneProfile], lambda of: [OneProfile(*one) for one in of.history.profiles])
+    profiles: Sequence[tuple[str, Profile]] = key(
+        "one entry a profile", kind=list[OneProfile], write=lambda ones: [OneProfile(*one) for one in ones], after="tolerance"
+    )
+    tolerance: float = key("share that counts as the same", default=0.1)
     comparisons = computed("each figure that both profiles have", list[Comparison], lambda of: of.found.comparisons)
     notes = computed("what weakens the figures, in words", list[str], lambda of: of.found.notes)
 
-
-@dataclass(frozen=True)
-class History:
-    """Profiles of one machine by name, the oldest first; at least two. The last is held against the first."""
-
-    profiles: Sequence[tuple[str, Profile]]
-    tolerance: float = 0.1
-
-    def compared(self) -> Compared:
-        """Compare the last with the first. Raises InputError where they have no link in common."""
+    @cached_property
+    def found(self) -> Compared:
+        """The last compared with the first. Raises InputError where they have no link in common."""
         return compare(self.profiles[0][1], self.profiles[-1][1], self.tolerance)
-
-    def figures(self) -> Profiles:
-        """Return what the page says, as JSON has it."""
-        return Profiles(self, self.compared())
 
     def links(self) -> list[str]:
         """Return the link classes that first and last have, nearer ones first."""
@@ -87,7 +75,7 @@ class History:
 
 def render(history: History) -> str:
     """Return the page. Raises InputError where the profiles have no link in common. The same figures give the same bytes."""
-    found = history.compared()
+    found = history.found
     names = [name for name, _ in history.profiles]
     kind, state = _BADGES[found.outcome]
     slower, faster = found.of("slower"), found.of("faster")
@@ -113,7 +101,7 @@ def render(history: History) -> str:
     return Document(
         kind="rankwise report",
         origin=f"{history.profiles[-1][1].machine.get('hostname') or 'a machine'} · {names[0]} to {names[-1]}",
-        headline=_headline(found, history),
+        headline=history.headline,
         why=[_why(found)] if _why(found) else [],
         sections=sections,
         badges=[Badge(kind, state, told), Badge(QUALITY[trust], f"Quality: {trust}", poor)],
@@ -206,8 +194,8 @@ def history_picture(history: History) -> Chart:
     )
 
 
-def _headline(found: Compared, history: History) -> str:
-    name = history.profiles[0][0]
+def _headline(history: History) -> str:
+    name, found = history.profiles[0][0], history.found
     words = in_words(found, history.tolerance)
     if found.outcome == "slower":
         return f"Slower than {name}: {_what(max(found.of('slower'), key=lambda c: c.ratio))}."

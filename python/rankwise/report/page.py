@@ -17,7 +17,7 @@ from rankwise.errors import InputError
 from rankwise.machine.link import Curve, LinkModel, Parameter, Point, Segment
 from rankwise.machine.profile import LINK_CLASSES, Link, LinkFigures, Profile, figures_of
 from rankwise.mapping.mapper import Skipped
-from rankwise.records import Record, computed, key, record
+from rankwise.records import Record, computed, record
 from rankwise.report.conclusion import Conclusion, Gain, conclude, grid_words, mapping_words, volume, way
 from rankwise.report.document import Document, Markup, Section
 from rankwise.report.exchanges import exchange_groups, exchange_picture, group_label
@@ -55,15 +55,19 @@ _WORDS = (
 _MOST_ROWS = 10
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """What a report is made of; what there is not is None. ``launches``: what lies behind the profile's points."""
+@record
+class Inputs(Record):
+    """What a report is made of; what there is not is None. ``launches``: what lies behind the profile's points. Its keys are
+    what the page says."""
 
     profile: Profile | None = None
     validation: Validation | None = None
     mappings: Sequence[MappingInstance] | None = None
     launches: Launches | None = None
     profile_name: str = "machine.json"
+    sections = computed("ids of the page's sections", list[str], lambda of: section_names(of))
+    conclusion = computed("the conclusion", Conclusion, lambda of: conclusion_of(of), inline=True)
+    figures = computed("by link class", Mapping[str, LinkFigures], lambda of: figures_of(of.links), name="links")
 
     @property
     def measured(self) -> Profile:
@@ -76,10 +80,6 @@ class Inputs:
         """The comparisons, of which those ask that need them."""
         assert self.validation is not None
         return self.validation
-
-    def figures(self) -> PageFigures:
-        """Return what the page says, as JSON has it."""
-        return PageFigures(self, conclusion_of(self))
 
     @property
     def links(self) -> dict[str, Link]:
@@ -96,7 +96,7 @@ def _machine(inputs: Inputs) -> Section | None:
     profile = inputs.measured
     if undrawn(profile):
         return None
-    boxes = Markup(machine_boxes(profile, figures_of(inputs.links)))
+    boxes = Markup(machine_boxes(profile, inputs.figures))
     note = (
         "Latency of the smallest message and bandwidth of the largest, one way. Point at an edge for its interval and samples."
     )
@@ -107,7 +107,7 @@ def _curves(inputs: Inputs) -> Section:
     links, launches = inputs.links, inputs.launches
     own = None if inputs.validation is None else headline(inputs.validation).exchange.message_bytes
     name = list(links)[-1]
-    title = f"Between {between(name)} latency decides below {volume(figures_of(links)[name].balanced_bytes)}, bandwidth above"
+    title = f"Between {between(name)} latency decides below {volume(inputs.figures[name].balanced_bytes)}, bandwidth above"
     behind = " Ticks: the samples behind the point that is shown." if launches else ""
     picture = Picture(
         "links",
@@ -130,7 +130,7 @@ _LINKS: Sequence[Column[tuple[str, LinkFigures]]] = (
 
 
 def _all_links(inputs: Inputs) -> Section:
-    figures = figures_of(inputs.links)
+    figures = inputs.figures
     samples = sum(one.samples for one in figures.values())
     count = f"{len(figures)} class{'es' * (len(figures) > 1)}, {samples} samples"
     return Section("bandwidth", "All links", [], [Table(_LINKS, list(figures.items()), name="all-links")], count)
@@ -527,16 +527,6 @@ PANELS = (
     Panel(_sources),
     Panel(_words),
 )
-
-
-@record
-class PageFigures(Record):
-    """What a page says."""
-
-    inputs: Inputs
-    sections = computed("ids of the page's sections", list[str], lambda of: section_names(of.inputs))
-    conclusion: Conclusion = key("the conclusion", inline=True)
-    links = computed("by link class", Mapping[str, LinkFigures], lambda of: figures_of(of.inputs.links))
 
 
 def conclusion_of(inputs: Inputs) -> Conclusion:

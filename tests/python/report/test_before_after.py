@@ -19,7 +19,7 @@ def before() -> Profile:
 
 def test_a_slower_link_is_named_with_its_ratio(before: Profile) -> None:
     history = History([("old.json", before), ("new.json", sample_figures.slower(before, 1.5))])
-    found = history.figures().to_dict()
+    found = history.to_dict()
     assert found["outcome"] == "slower"
     assert found["headline"].startswith("Slower than old.json: a message of ") and "between nodes (send)" in found["headline"]
     assert "1.50 times as long (1." in found["headline"]
@@ -34,7 +34,7 @@ def test_a_slower_link_is_named_with_its_ratio(before: Profile) -> None:
 
 def test_the_same_is_the_same_and_a_history_has_every_profile(before: Profile) -> None:
     three = History([("a", before), ("b", sample_figures.slower(before, 2)), ("c", before)])
-    found = three.figures().to_dict()
+    found = three.to_dict()
     assert found["outcome"] == "same" and found["headline"].startswith("The same within 10 %")
     stops = history_picture(three).stops
     assert [words.partition(":")[0] for words in stops] == ["a", "b", "c"]

@@ -120,7 +120,7 @@ def test_a_full_report(profile: Profile, validation: Validation, mappings: list[
     ):
         assert words in page.text, words
     assert text == render(inputs)
-    found = inputs.figures().to_dict()
+    found = inputs.to_dict()
     assert found["headline"] in page.text and found["changes"][0]["gain"] == "1.58×"
     assert found["links"]["same-socket"]["latency_s"] == profile.links["same-socket"].send.table[0].time_s
 
