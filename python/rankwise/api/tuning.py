@@ -179,8 +179,9 @@ class Tuned(Result):
 
     def page(self) -> str:
         """Return the page: what gains most, what a call takes by default and tuned, what is set, and what is left."""
-        from rankwise.report.document import Change, Words
+        from rankwise.report.document import Change, Document, Next, remarks
         from rankwise.report.tune_page import render
+        from rankwise.report.words import quality_badge
 
         changes = [
             Change(
@@ -190,9 +191,12 @@ class Tuned(Result):
             for one in self._shown[:3]
         ]  # fmt: skip
         origin = " · ".join(word for word in (self.library, str(self.folder or "")) if word)
-        words = Words(self.headline, (), origin, self._next(), self.notes, f"{self.command} --json")
-        trust = None if self.profile is None else self.profile.trust
-        return render(words, trust, changes, self._speedups(), Table(_COLUMNS, self._shown), Table(_OF_LEFT, self.unchanged))
+        page = Document(
+            "rankwise tune", origin, self.headline, (), [remarks("Remarks", self.notes)] if self.notes else [],
+            badges=[quality_badge(self.quality)], changes=changes, change_title="What gains most" if changes else "",
+            next=[Next(purpose, command) for command, purpose in self._next()], record=f"{self.command} --json",
+        )  # fmt: skip
+        return render(page, self._speedups(), Table(_COLUMNS, self._shown), Table(_OF_LEFT, self.unchanged))
 
 
 _COLUMNS: Sequence[Column[Set]] = (

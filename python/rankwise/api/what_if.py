@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rankwise.observe.phases import PhasedStep
     from rankwise.observe.record import Record
     from rankwise.observe.steps import Steps
+    from rankwise.report.document import Document
     from rankwise.report.what_if_page import Point
 
 _FACTOR = re.compile(r"\s*(?:([\d.]+(?:e[+-]?\d+)?)\s*x|x\s*([\d.]+(?:e[+-]?\d+)?)|([\d.]+)\s*/\s*([\d.]+))\s*", re.IGNORECASE)
@@ -128,7 +129,6 @@ class Projection(Result):
         """Return the page: sliders, the curve, the time line of the step."""
         from rankwise.engines.timelines import MOST_RANKS, predicted
         from rankwise.engines.what_if import slider_table
-        from rankwise.report.document import Words
         from rankwise.report.what_if_page import render
         from rankwise.workloads.observed import ObservedCase
 
@@ -144,10 +144,7 @@ class Projection(Result):
             line = predicted(self.there, case, self.last.placement)
         told = [words for name, words in self._why() if name == "Why"]
         origin = f"{self.record} · {format_count(row.ranks, 'rank')} · {self._network()}"
-        asked = f"rankwise project observed {self.question.words()}"
-        notes = [*self.assumptions, *row.notes, *(f"not answered: {words}" for words in self.refused)]
-        words = Words(self.conclusion, told, origin, list(self._next()), notes, f"{asked} --json")
-        return render(words, curve, row, self.table, sliders, line)
+        return render(page_of(self, row, told, origin, self._next()), curve, row, self.table, sliders, line)
 
     def _sliding(self) -> list[PlacedStep]:
         """Return the step with up to four numbers of ranks on a node, what was asked for among them."""
@@ -197,6 +194,18 @@ _COLUMNS: Sequence[Column[WhatIfRow]] = (
     *OF_STEPS,
     Column("bytes between", "bytes", format_volume),
 )
+
+
+def page_of(found: Any, row: WhatIfRow, why: Sequence[str], origin: str, following: Iterator[tuple[str, str]]) -> Document:
+    """Return the words of the page of a Projection or OtherRanks; ``row``: the one that the conclusion is about."""
+    from rankwise.report import document
+
+    notes = [*found.assumptions, *row.notes, *(f"not answered: {words}" for words in found.refused)]
+    return document.Document(
+        "rankwise project observed", origin, found.conclusion, why, [document.remarks("What is assumed", notes)],
+        next=[document.Next(purpose, command) for command, purpose in following],
+        record=f"rankwise project observed {found.question.words()} --json",
+    )  # fmt: skip
 
 
 def _ends(ends_s: tuple[float, float], between: str = "–") -> str:
@@ -258,19 +267,15 @@ def what_if(question: WhatIf) -> Projection:
     pairs = [("recorded", before, on)] + ([("asked", after, there)] if moved or after is not before else [])
     if refused:
         rows = [without_times(one, network) for network, one, _ in pairs]
-        return Projection(
-            question, str(path), name, latency, bandwidth, observed_s, rows, None, None, None, (), assumptions, refused,
-            profile, before, after, on, there,
-        )  # fmt: skip
-    rows = [row_of(one, machine, network, steps) for network, one, machine in pairs]
+    else:
+        rows = [row_of(one, machine, network, steps) for network, one, machine in pairs]
     first_s, last = rows[0].time_s or 0.0, rows[-1]
-    poor = profile is not None and profile.trust.is_poor  # then no ratio is an answer
-    faster = first_s / last.time_s if last.time_s and not poor else None
-    errs = _core_errs(after, there)
+    vague = bool(refused) or (profile is not None and profile.trust.is_poor)  # then no ratio is an answer
+    faster = first_s / last.time_s if last.time_s and not vague else None
+    low, high = (None, None) if faster is None else (faster * err for err in _core_errs(after, there))
     return Projection(
-        question, str(path), name, latency, bandwidth, observed_s, rows, faster,
-        None if faster is None else faster * errs[0], None if faster is None else faster * errs[1],
-        () if poor else after.tolerances(there.machine), assumptions, refused, profile, before, after, on, there,
+        question, str(path), name, latency, bandwidth, observed_s, rows, faster, low, high,
+        () if vague else after.tolerances(there.machine), assumptions, refused, profile, before, after, on, there,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankwise.api.projecting import WhatIf
 from rankwise.api.results import TRUST, Plot, Result, sentence
-from rankwise.api.what_if import OF_STEPS, assumed, blocked, factors_of, machine_of, require_nodes, with_machine
+from rankwise.api.what_if import OF_STEPS, assumed, blocked, factors_of, machine_of, page_of, require_nodes, with_machine
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.engines.scaled import Check, Curve, checks, priced
 from rankwise.engines.what_if import BOUNDS, WhatIfRow, scaled
@@ -108,15 +108,11 @@ class OtherRanks(Result):
 
     def page(self) -> str:
         """Return the page: the curve and its rows."""
-        from rankwise.report.document import Words
         from rankwise.report.what_if_page import render
 
         told = [words for _, words in self._why()]
-        notes = [*self.assumptions, *self.best.notes, *(f"not answered: {words}" for words in self.refused)]
         origin = f"recorded on {' and '.join(map(str, self.recorded))} ranks · {self.machine}"
-        asked = f"rankwise project observed {self.question.words()}"
-        words = Words(self.conclusion, told, origin, list(self._next()), notes, f"{asked} --json")
-        return render(words, self.plot().chart, self.best, self.table)
+        return render(page_of(self, self.best, told, origin, self._next()), self.plot().chart, self.best, self.table)
 
 
 _COLUMNS: Sequence[Column[WhatIfRow]] = (

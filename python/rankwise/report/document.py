@@ -99,23 +99,9 @@ class Section:
     fold: str | None = None
 
 
-@dataclass(frozen=True)
-class Words:
-    """What a page says: the conclusion, why, of what it is, commands with their purpose, remarks, and itself as a command."""
-
-    headline: str
-    why: Sequence[str]
-    origin: str
-    next: Sequence[tuple[str, str]]
-    notes: Sequence[str]
-    command: str
-
-    def remarks(self, title: str) -> Section:
-        """Return the folded part that has the remarks."""
-        return Section("notes", title, [f"{note}." for note in self.notes], (), format_count(len(self.notes), "remark"))
-
-    def following(self) -> list[Next]:
-        return [Next(purpose, command) for command, purpose in self.next]
+def remarks(title: str, notes: Sequence[str]) -> Section:
+    """Return the folded part that has what is to be remarked."""
+    return Section("notes", title, [f"{note}." for note in notes], (), format_count(len(notes), "remark"))
 
 
 @dataclass(frozen=True)

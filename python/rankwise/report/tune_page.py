@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rankwise.blocks import Picture, Table
-from rankwise.machine.trust import Trust
 from rankwise.report.chart import MUTED, TIME, Chart, Spec, emphasised, field_of, log_axis, rows
-from rankwise.report.document import Change, Document, Section, Words
+from rankwise.report.document import Document, Section
 from rankwise.report.layers import by_name, kinds, layer, ranged
-from rankwise.report.words import quality_badge
 from rankwise.units import format_count, format_number, format_time
 
 MOST_DRAWN = 24
@@ -56,16 +54,8 @@ def speedup_picture(found: Sequence[Speedup]) -> Chart:
     return Chart("tuned", title, ". ".join(stops), [panel], stops)
 
 
-def render(
-    words: Words,
-    trust: Trust | None,
-    changes: Sequence[Change],
-    found: Sequence[Speedup],
-    settings: Table[Any],
-    left: Table[Any],
-) -> str:
-    """Return the page; ``changes``: what gains most, ``settings``: all that is set, ``left``: what is left as it is, and why;
-    ``trust``: of the profile."""
+def render(page: Document, found: Sequence[Speedup], settings: Table[Any], left: Table[Any]) -> str:
+    """Return the page, of which ``page`` has the words, ``settings`` what is set, ``left`` what is left as it is, and why."""
     sections = []
     if found:
         more = f"The {MOST_DRAWN} that gain most." if len(found) > MOST_DRAWN else ""
@@ -75,9 +65,4 @@ def render(
         Section("left", "What is left as it is", [], [left], format_count(len(left.items), "row")) if left.items
         else Section("left", "What is left as it is", ["Nothing."])
     )  # fmt: skip
-    if words.notes:
-        sections.append(words.remarks("Remarks"))
-    return Document(
-        "rankwise tune", words.origin, words.headline, words.why, sections, badges=[quality_badge(trust)], changes=changes,
-        change_title="What gains most" if changes else "", next=words.following(), record=words.command,
-    ).html()  # fmt: skip
+    return replace(page, sections=[*sections, *page.sections]).html()

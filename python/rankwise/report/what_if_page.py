@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rankwise.blocks import Picture, Table
 from rankwise.engines.what_if import SliderTable, WhatIfRow
 from rankwise.observe.timeline import Timeline
 from rankwise.report.chart import TIME, Chart, Spec, cursor, field_of, log_axis, looked_up, nearest, rows
-from rankwise.report.document import Document, Figure, Markup, Section, Words, environment
+from rankwise.report.document import Document, Figure, Markup, Section, environment
 from rankwise.report.layers import Curves
 from rankwise.report.program import path_words, timeline_picture, timeline_title
 from rankwise.units import format_time
@@ -52,10 +52,11 @@ def curve_picture(points: Sequence[Point], axis: str, title: str) -> Chart:
 
 
 def render(
-    words: Words, curve: Chart, asked: WhatIfRow, table: Table[WhatIfRow], sliders: SliderTable | None = None,
+    page: Document, curve: Chart, asked: WhatIfRow, table: Table[WhatIfRow], sliders: SliderTable | None = None,
     line: Timeline | None = None,
 ) -> str:  # fmt: skip
-    """Return the page; ``asked``: the row that the conclusion is about, ``table``: all, ``line``: the step of that row."""
+    """Return the page, of which ``page`` has the words; ``asked``: the row that the conclusion is about, ``table``: all,
+    ``line``: the step of that row."""
     sections = []
     if sliders is not None:
         sections.append(Section(
@@ -69,12 +70,8 @@ def render(
         sections.append(
             Section("time-line", title, [path_words(line)], [Picture("step-line", "", lambda: timeline_picture(line, title))])
         )
-    sections.append(words.remarks("What is assumed"))
     scripts = [environment().get_template("sliders.js").render()] if sliders is not None else []
-    return Document(
-        "rankwise project observed", words.origin, words.headline, words.why, sections, figures=_figures(asked),
-        next=words.following(), record=words.command, scripts=scripts,
-    ).html()  # fmt: skip
+    return replace(page, sections=[*sections, *page.sections], figures=_figures(asked), scripts=scripts).html()
 
 
 def _figures(row: WhatIfRow) -> list[Figure]:
