@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rankwise.mapping.traffic import Traffic
 
 
+_MOST_GRIDS = 6  # on a screen
+
+
 def map_blocks(mappings: Mappings, results: list[MapResult], following: str) -> Iterator[Block]:
     """Yield the results, blocked among them, and what to make of them; ``following``: the options that were given."""
     blocked = next(result for result in results if result.algorithm == "blocked")
@@ -149,10 +152,10 @@ def traffic_words(traffic: Traffic, mappings: Mappings, results: list[MapResult]
     return text + "."
 
 
-def grid_blocks(choices: GridChoices, cell_bytes: int, most: int = 6) -> Iterator[Block]:
+def grid_blocks(choices: GridChoices, cell_bytes: int) -> Iterator[Block]:
     """Yield the best grids for a mesh and the most cubic one, and which to take."""
     usual, best = choices.usual, choices.best
-    shown = list(choices.candidates[:most])
+    shown = list(choices.candidates[:_MOST_GRIDS])
     if all(choice.grid != usual.grid for choice in shown):
         shown.append(usual)
 

@@ -7,7 +7,7 @@ PU, so that every source of discovery gives the same numbers; NUMA nodes keep th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, Self, get_args
@@ -99,14 +99,13 @@ class Topology(Record):
             raise ValueError(f"processor {pu_a} has no link to itself")
         return self._classify(self.pu(pu_a), self.pu(pu_b))
 
-    def representative_pairs(self, allowed: Collection[int] | None = None) -> dict[str, tuple[int, int]]:
-        """Return one pair of PUs for each link class that this machine offers among ``allowed`` PUs.
+    def representative_pairs(self) -> dict[str, tuple[int, int]]:
+        """Return one pair of PUs for each link class that this machine offers among those that this process may use.
 
-        Without ``allowed``, among those this process may use. Of several pairs the first in the order of placement is
-        taken, so a pair on one socket is as near as can be.
+        Of several pairs the first in the order of placement is taken, so a pair on one socket is as near as can be.
         """
         found: dict[str, tuple[int, int]] = {}
-        for a, b in combinations(self._placement_order(allowed), 2):
+        for a, b in combinations(self._placement_order(), 2):
             found.setdefault(self._classify(a, b), (a.os_index, b.os_index))
             if len(found) == len(LINK_TABLE):
                 break
@@ -114,7 +113,7 @@ class Topology(Record):
 
     def disjoint_pairs(self, link: str) -> list[tuple[int, int]]:
         """Return pairs of PUs of a link class that have no PU in common, the representative pair first."""
-        left = self._placement_order(None)
+        left = self._placement_order()
         first = self.representative_pairs().get(link)
         pairs = [] if first is None else [first]
         left = [pu for pu in left if first is None or pu.os_index not in first]
@@ -167,16 +166,16 @@ class Topology(Record):
                     found[index].add(number)
         return {index: frozenset(numbers) for index, numbers in found.items()}
 
-    def pus_one_per_core(self, allowed: Collection[int] | None = None) -> list[int]:
+    def pus_one_per_core(self) -> list[int]:
         """Return one allowed PU of each core, socket by socket and NUMA node by NUMA node: where ranks 0, 1, ... go."""
         first: dict[int, int] = {}
-        for pu in self._placement_order(allowed):
+        for pu in self._placement_order():
             first.setdefault(pu.core, pu.os_index)
         return list(first.values())
 
-    def _placement_order(self, allowed: Collection[int] | None) -> list[Pu]:
+    def _placement_order(self) -> list[Pu]:
         """Return the allowed PUs: the first of every core, then the second of every core, and so on."""
-        usable = set(self.allowed if allowed is None else allowed)
+        usable = set(self.allowed)
         nth_of_core: dict[int, int] = {}
         keyed = []
         for pu in sorted(self.pus, key=lambda pu: pu.os_index):

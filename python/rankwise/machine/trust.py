@@ -71,11 +71,6 @@ class Trust(Record):
         grave = [reason for reason in self.reasons if reason.severity > 0]
         return [str(reason) for reason in self.reasons if reason not in grave[:1]]
 
-    def of_ways(self, links: Iterable[str], ways: Iterable[str]) -> Level:
-        """Return the worst level of some modes over some link classes, that of all where nothing is said of one."""
-        wanted = list(ways)
-        return worst(self.of.get(link, {}).get(way, self.level) for link in links for way in wanted)
-
     def with_additions(self, other: Trust) -> Trust:
         """Return the quality of this measurement and of what another one adds to it."""
         of = {link: {**ways, **self.of.get(link, {})} for link, ways in {**self.of, **other.of}.items()}

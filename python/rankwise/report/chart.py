@@ -231,14 +231,14 @@ class SizeAxis:
             known = [size for size in known if math.log2(size) - self.zero > 0.07 * (math.log2(self.last) - self.zero)]
         return [*([0] if self.zero is not None else []), *known]
 
-    def encoding(self, title: str = "size of the message", name: str = "place") -> Spec:
+    def encoding(self, title: str = "size of the message") -> Spec:
         """Return the encoding of an x axis: a field of places, with labels."""
         left = self.place(self.first) if self.zero is None else self.zero
         margin = max(0.3, 0.03 * (self.place(self.last) - left))
         ticks = self.ticks()
         labels = {f"{self.place(size):.6f}": format_size(size) for size in ticks}
         return {
-            "field": name, "type": "quantitative",
+            "field": "place", "type": "quantitative",
             "scale": {"domain": [left - margin, self.place(self.last) + margin], "nice": False, "zero": False},
             "axis": {
                 "values": [self.place(size) for size in ticks], "grid": False, "title": title,

@@ -69,7 +69,6 @@ class Change(Record):
     interval: str = key("95 % interval of the gain, in words", default="")
     kicker: str = ""
     code: Sequence[tuple[str, str]] = ()  # ("del" or "add", line)
-    command: str = ""
 
 
 @record
@@ -85,7 +84,6 @@ class Markup:
     """A part that is HTML already: boxes of a machine. Whoever makes it escapes what comes from elsewhere."""
 
     html: str
-    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,11 +161,11 @@ def environment() -> Environment:
     )
 
 
-def plain_page(kind: str, words: Sequence[str], chart: Chart, origin: str = "") -> str:
+def plain_page(kind: str, words: Sequence[str], chart: Chart) -> str:
     """Return a page of one picture below what was found; the first of ``words`` is the conclusion."""
     first, *rest = words
     picture = Picture(chart.name, "" if chart.description in words else chart.description, lambda: chart)
-    return Document(kind, origin, first, rest, [Section("picture", chart.title, (), [picture])]).html()
+    return Document(kind, "", first, rest, [Section("picture", chart.title, (), [picture])]).html()
 
 
 def _cell_class(text: str) -> str:

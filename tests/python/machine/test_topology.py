@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
@@ -72,13 +72,11 @@ def test_representative_pairs_of_a_full_machine():
         ([0, 1], {"same-socket": (0, 1)}),
         ([1, 2], {"other-socket": (1, 2)}),
         ([0, 3, 7], {"same-core": (3, 7), "other-socket": (0, 3)}),
-        ([5, 4, 99], {"same-socket": (4, 5)}),
+        ([5, 4], {"same-socket": (4, 5)}),
     ],
 )
 def test_representative_pairs_of_what_is_allowed(allowed, pairs):
-    assert machine().representative_pairs(allowed) == pairs
-    own = [pu for pu in allowed if pu < 8]
-    assert machine(allowed=own).representative_pairs() == pairs
+    assert machine(allowed=allowed).representative_pairs() == pairs
 
 
 @given(
@@ -88,8 +86,9 @@ def test_representative_pairs_of_what_is_allowed(allowed, pairs):
 def test_every_class_that_exists_has_one_pair_and_it_is_of_that_class(shape, wanted):
     topology = machine(*shape)
     allowed = wanted & {pu.os_index for pu in topology.pus}
+    assume(allowed)
     offered = {topology.link_class(a, b) for a, b in permutations(allowed, 2)}
-    pairs = topology.representative_pairs(allowed)
+    pairs = replace(topology, allowed=tuple(allowed)).representative_pairs()
     assert pairs.keys() == offered
     for name, (a, b) in pairs.items():
         assert {a, b} <= allowed
@@ -98,7 +97,7 @@ def test_every_class_that_exists_has_one_pair_and_it_is_of_that_class(shape, wan
 
 def test_a_pair_on_a_socket_is_near():
     topology = machine(sockets=1, cores=8, threads=1, numa_per_socket=4, allowed=[1, 6, 7])
-    a, b = topology.representative_pairs([6, 7, 1])["same-socket"]
+    a, b = topology.representative_pairs()["same-socket"]
     assert (a, b) == (1, 6)  # rank 0 and its nearest neighbour in placement order
     assert topology.pus_one_per_core() == [1, 6, 7]
 
@@ -120,7 +119,7 @@ def test_one_pu_for_each_core_socket_by_socket():
         source="sysfs",
     )
     assert interleaved.pus_one_per_core() == [0, 2, 1, 3]
-    assert interleaved.pus_one_per_core(allowed=[4, 1, 5, 7]) == [4, 1, 7]
+    assert replace(interleaved, allowed=(4, 1, 5, 7)).pus_one_per_core() == [4, 1, 7]
     assert machine().pus_one_per_core() == [0, 1, 2, 3]
     assert machine(allowed=[4, 1]).allowed_core_count == 2
 
