@@ -16,7 +16,7 @@ from rankwise.machine.hosts import parse_hosts
 from rankwise.progress import meter, tell
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
-from rankwise.units import format_count, parse_seconds, parse_share
+from rankwise.units import format_count, format_day, parse_seconds, parse_share
 
 if TYPE_CHECKING:
     from rankwise.health.changes import Change
@@ -169,7 +169,8 @@ def _trend_lines(sessions: Sequence[Session]) -> Iterator[str]:
 
     unusable = sum(session.verdict == "unusable" for session in sessions)
     left = f", {unusable} of them unusable" if unusable else ""
-    yield f"{format_count(len(sessions), 'session')}, {words.day(sessions[0].at)} to {words.day(sessions[-1].at)}{left}; range:"
+    days = f"{format_day(sessions[0].at)} to {format_day(sessions[-1].at)}"
+    yield f"{format_count(len(sessions), 'session')}, {days}{left}; range:"
     for figure in dict.fromkeys(name for session in sessions for name in session.value):
         values = [s.value[figure] for s in sessions if figure in s.value and s.verdict != "unusable"]
         if values:

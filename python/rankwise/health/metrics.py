@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from rankwise.health.judge import Judgement
 from rankwise.health.record import VERDICTS, Session
 from rankwise.health.words import split
-from rankwise.machine.metrics import Sample, gauge
+from rankwise.machine.metrics import Sample, bounds, gauge
 
 _GAUGES = {
     "latency_s": ("rankwise_link_latency_seconds", "Time of an empty message over a link class.", "send"),
@@ -31,11 +29,9 @@ def text(session: Session, judgement: Judgement) -> str:
             link, kind = split(full)
             if kind != figure:
                 continue
-            bounds = {"value": value}
-            if math.isfinite(half_width := half_widths.get(full, math.inf)):
-                bounds |= {"low": value - half_width, "high": value + half_width}
-            for bound, log in bounds.items():
-                samples.append(({"link": link, "way": way, "bound": bound}, float(np.exp(log))))
+            half_width = half_widths.get(full, math.inf)
+            ends = (math.exp(value - half_width), math.exp(value + half_width)) if math.isfinite(half_width) else None
+            samples += bounds({"link": link, "way": way}, math.exp(value), ends)
         lines += gauge(name, help_text, samples)
     lines += gauge(
         "rankwise_health_state", "The verdict on the last session: 1 for the one that holds.",

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import datetime
 
 from rankwise.health.changes import Change
 from rankwise.health.judge import COMPOSITE, Judgement, Row, Rules
 from rankwise.health.record import Session
-from rankwise.units import format_time
+from rankwise.units import format_day, format_time
 
 _KINDS = {"latency_s": "latency", "exchange_s": "8 KiB", "s_per_byte": "per byte"}
 KINDS_IN_WORDS = "8 KiB: both directions at once; per byte: at 1 MiB"
 _BARS = "▁▂▃▄▅▆▇█"
-MOST_BARS = 30
+_MOST_BARS = 30
 
 
 def split(figure: str) -> tuple[str, str]:
@@ -49,12 +48,6 @@ def between(low: float, high: float) -> str:
     return f"{100 * math.expm1(low):+.1f} to {100 * math.expm1(high):+.1f}"
 
 
-def day(at: str) -> str:
-    """Write a date: ``17 Nov 2026``."""
-    when = datetime.fromisoformat(at)
-    return f"{when.day} {when:%b %Y}"
-
-
 def conclusion(judgement: Judgement, rules: Rules, since: str | None = None) -> str:
     """Return the sentence that stands first; ``since`` is when a slow-down began."""
     sessions = f"{judgement.sessions} session{'s' * (judgement.sessions != 1)}"
@@ -63,7 +56,7 @@ def conclusion(judgement: Judgement, rules: Rules, since: str | None = None) -> 
             worst = max((row for row in judgement.rows if row.confirmed), key=lambda row: row.difference)
             others = sum(row.confirmed for row in judgement.rows) - 1
             more = f", and {others} more figure{'s' * (others != 1)}" if others else ""
-            when = f" since {day(since)}" if since else ""
+            when = f" since {format_day(since)}" if since else ""
             interval = between(worst.difference - worst.half_width, worst.difference + worst.half_width)
             name = name_of(worst.figure) if worst.figure != COMPOSITE else "all figures together"
             return f"Slower: {name} {percent(worst.difference)} ({interval}){more}{when}, in two sessions."
@@ -85,12 +78,12 @@ def farthest(rows: Sequence[Row], most: int = 3) -> list[Row]:
 def change_in_words(change: Change) -> str:
     """Say when a figure changed, by how much, and what else did."""
     causes = f"; then changed: {', '.join(change.causes)}" if change.causes else ""
-    return f"{name_of(change.figure)} {percent(math.log(change.ratio))} since {day(change.at)}{causes}"
+    return f"{name_of(change.figure)} {percent(math.log(change.ratio))} since {format_day(change.at)}{causes}"
 
 
-def spark(values: Sequence[float], most: int = MOST_BARS) -> str:
+def spark(values: Sequence[float]) -> str:
     """Draw a series as a line of small bars."""
-    values = values[-most:]
+    values = values[-_MOST_BARS:]
     low, high = min(values), max(values)
     return "".join(_BARS[round((len(_BARS) - 1) * ((value - low) / (high - low) if high > low else 0.0))] for value in values)
 

@@ -33,12 +33,12 @@ def text(profile: Profile) -> str:
     bandwidth: list[Sample] = []
     samples: list[Sample] = []
     for link, figures in figures_of(profile.links).items():
-        latency += _bounds({"link": link}, figures.latency_s, figures.latency_ci_s)
-        bandwidth += _bounds({"link": link}, figures.bandwidth_bytes_per_s, figures.bandwidth_ci_bytes_per_s)
+        latency += bounds({"link": link}, figures.latency_s, figures.latency_ci_s)
+        bandwidth += bounds({"link": link}, figures.bandwidth_bytes_per_s, figures.bandwidth_ci_bytes_per_s)
         samples.append(({"link": link}, float(figures.samples)))
     shared: list[Sample] = []
     for name, resource in profile.shared.resources():
-        shared += _bounds({"resource": name}, resource.bytes_per_s, resource.ci)
+        shared += bounds({"resource": name}, resource.bytes_per_s, resource.ci)
     lines = [
         *gauge("rankwise_profile_link_latency_seconds", "Time of the smallest message over a link class, one way.", latency),
         *gauge(
@@ -60,7 +60,8 @@ def text(profile: Profile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _bounds(labels: Mapping[str, str], value: float, interval: Sequence[float] | None) -> list[Sample]:
+def bounds(labels: Mapping[str, str], value: float, interval: Sequence[float] | None) -> list[Sample]:
+    """Return the samples of a value and of its interval, where that is known."""
     ends = {} if interval is None else {"low": interval[0], "high": interval[1]}
     return [({**labels, "bound": bound}, end) for bound, end in {"value": value, **ends}.items()]
 

@@ -15,7 +15,6 @@ from rankwise.health.record import Session
 from rankwise.health.words import (
     change_in_words,
     conclusion,
-    day,
     farthest,
     name_of,
     next_commands,
@@ -27,6 +26,7 @@ from rankwise.health.words import (
 from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, nearest, rows
 from rankwise.report.document import Badge, Document, Figure, Kind, Next, Section
 from rankwise.report.layers import kinds, labels, layer, level, ranged, zoomed
+from rankwise.units import format_day
 
 _MOST_ROWS = 40
 _MOST_LIMIT = 5.0  # as a logarithm, that is drawn
@@ -61,7 +61,7 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
     sections = [Section("trend", "Each figure over time", [_READING], pictures)]
     if changes:
         columns: Sequence[Column[Change]] = (
-            Column("since", "at", day),
+            Column("since", "at", format_day),
             Column("figure", "figure", name_of),
             Column("changed by", lambda c: percent(math.log(c.ratio))),
             Column("what else changed then", lambda c: "; ".join(c.causes) or "nothing that is recorded"),
@@ -69,7 +69,7 @@ def render(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[
         found = Table(columns, changes, name="changes", caption="The oldest first.")
         sections.append(Section("changes", "Changes for good", [], [found], f"{len(changes)} found in the series"))
     kept = _sessions_table(sessions)
-    sections.append(Section("sessions", "The sessions", [], [kept], f"{len(sessions)}, the newest {day(last.at)}"))
+    sections.append(Section("sessions", "The sessions", [], [kept], f"{len(sessions)}, the newest {format_day(last.at)}"))
     key = last.key
     sources = [
         f"{key.get('hostname')}, {key.get('cpu_model')}; {key.get('mpi')}; {key.get('binding')}; kernel "
@@ -141,7 +141,7 @@ def trend_picture(
     known = [session for session in sessions if figure in session.value]
     row = next((row for row in judgement.rows if row.figure == figure), None)
     label = "format(1e9*datum.value,'.3~g')+' ns/B'" if split(figure)[1] == "s_per_byte" else TIME
-    stops = [f"{day(s.at)} {s.began:%H:%M}: {shown(figure, s.value[figure])}, {_of_figure(s, figure)}" for s in known]
+    stops = [f"{format_day(s.at)} {s.began:%H:%M}: {shown(figure, s.value[figure])}, {_of_figure(s, figure)}" for s in known]
     data: list[Spec] = [
         {
             "when": _millis(s.began),
@@ -182,8 +182,8 @@ def trend_picture(
             labels({"y": y, "x": {"value": "width"}}, "words", said, align="right", dx=-4, dy=-7, fontSize=11, color=MUTED),
         ]
     for change in (change for change in changes if change.figure == figure):
-        when, words = _millis(datetime.fromisoformat(change.at)), f"{percent(math.log(change.ratio))} since {day(change.at)}"
-        at = [{"when": when, "words": words}]
+        when = _millis(datetime.fromisoformat(change.at))
+        at = [{"when": when, "words": f"{percent(math.log(change.ratio))} since {format_day(change.at)}"}]
         late = when > (data[0]["when"] + data[-1]["when"]) / 2
         align, dx = ("right", -4) if late else ("left", 4)
         layers += [
@@ -243,7 +243,7 @@ def _caption(figure: str, judgement: Judgement) -> str:
 def _answer(sessions: Sequence[Session], judgement: Judgement, changes: Sequence[Change], rules: Rules) -> list[str]:
     first, last = sessions[0], sessions[-1]
     unusable = sum(session.verdict == "unusable" for session in sessions)
-    words = [f"{len(sessions)} sessions on {last.key.get('hostname')}, {day(first.at)} to {day(last.at)}"]
+    words = [f"{len(sessions)} sessions on {last.key.get('hostname')}, {format_day(first.at)} to {format_day(last.at)}"]
     words[0] += f", {unusable} of them unusable." if unusable else "."
     if judgement.rows and math.isfinite(judgement.could_see) and judgement.could_see < 100:
         words.append(f"A slow-down of {100 * judgement.could_see:.0f} % would have been seen.")
