@@ -31,7 +31,6 @@ from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, ExchangeOpt
 if TYPE_CHECKING:
     from rankwise.engines.platform import System
     from rankwise.engines.run import Here
-    from rankwise.machine.trust import Trust
     from rankwise.observe.timeline import Timeline
 
 
@@ -119,14 +118,11 @@ class Validated(Result):
     validation: Validation = key("all of it", inline=True)
 
     _decides = True
+    _rests_on = "validation"
 
     @property
     def wrong(self) -> int:
         return sum(comparison.measured.verified is False for comparison in self.validation.comparisons)
-
-    @property
-    def quality(self) -> Trust | None:
-        return self.validation.trust
 
     @property
     def is_too_poor(self) -> bool:
@@ -152,12 +148,9 @@ class Chosen(Result):
 
     _rows: ClassVar[str] = "candidates"
     _decides = True
+    _rests_on = "choice"
     choice: Choice = key("all of it", inline=True)
     chooser: Chooser
-
-    @property
-    def quality(self) -> Trust | None:
-        return self.choice.trust
 
     @property
     def best(self) -> Any:

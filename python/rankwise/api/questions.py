@@ -37,11 +37,16 @@ def writable(value: Path | None) -> Path | None:
     return value
 
 
+def require_picture(path: Path, option: str = "") -> Path:
+    """Return a path that a picture can be written to. Raises InputError."""
+    if path.suffix not in (".svg", ".html"):
+        raise InputError(f"{option}{path} is no picture that can be drawn: give it the ending .svg or .html")
+    return path
+
+
 def drawable(value: Path | None) -> Path | None:
     """Check a file for a picture when the question is read. Raises InputError for another ending than .svg and .html."""
-    if value is not None and value.suffix not in (".svg", ".html"):
-        raise InputError(f"--plot {value} is no picture that can be drawn: give it the ending .svg or .html")
-    return writable(value)
+    return None if value is None else writable(require_picture(value, "--plot "))
 
 
 @dataclass(frozen=True)

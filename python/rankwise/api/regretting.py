@@ -20,7 +20,6 @@ from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, make_grid
 if TYPE_CHECKING:
     from rankwise.decide.choice import Question
     from rankwise.decide.regret import Regret, Trial
-    from rankwise.machine.trust import Trust
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,8 @@ class Choices(Options):
 class Regretted(Result):
     """What choosing by the model lost: ``regret`` has all of it."""
 
+    _rests_on = "regret"
     regret: Regret = key("all of it", inline=True)
-
-    @property
-    def quality(self) -> Trust | None:
-        return self.regret.trust
 
     def blocks(self) -> Iterator[Block]:
         summary = self.regret.summary

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rankwise.api.questions import require_picture
 from rankwise.blocks import Block, Sentence, with_quality
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.files import require_output, write_whole
@@ -38,9 +39,7 @@ class Plot:
         """Write it as .svg, or as a page that gives its values, .html. Raises InputError for another ending."""
         from rankwise.report.document import plain_page
 
-        path = Path(path)
-        if path.suffix not in (".svg", ".html"):
-            raise InputError(f"{path} is no picture that can be drawn: give it the ending .svg or .html")
+        path = require_picture(Path(path))
         words = list(self.words) or [self.chart.title]
         write_whole(path, self.svg() if path.suffix == ".svg" else plain_page("rankwise", words, self.chart))
         return path
@@ -51,6 +50,7 @@ class Result(Record, ABC):
     in their name."""
 
     _rows: ClassVar[str] = "rows"  # the key of its JSON whose values are its records
+    _rests_on: ClassVar[str] = "profile"  # which attribute knows the measurement's quality
     _decides: ClassVar[bool] = False  # whether it is no answer where the measurement that it rests on is poor
 
     @abstractmethod
@@ -60,8 +60,8 @@ class Result(Record, ABC):
     @property
     def quality(self) -> Trust | None:
         """The quality of the measurement that the answer rests on; None: it rests on none."""
-        profile = getattr(self, "profile", None)
-        return None if profile is None else profile.trust
+        known = getattr(self, self._rests_on, None)
+        return None if known is None else known.trust
 
     @property
     def is_poor(self) -> bool:
