@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rankwise.api.results import Result, sentence
 from rankwise.blocks import NO, UNCLEAR, YES, Block, Column, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
-from rankwise.records import computed, key, record, told
+from rankwise.records import computed, key, record
 from rankwise.units import format_ends, format_inverse, format_size, format_time, parse_share
 
 if TYPE_CHECKING:
@@ -28,26 +28,14 @@ class Compared(Result):
     a: Path = key("path of profile A")
     b: Path = key("path of profile B")
     tolerance: float = key("share that counts as the same")
-    slower = computed("whether B is slower for certain", bool, lambda of: of.outcome == "slower", after="outcome")
     found: Found
+    verdict = computed("what was found, in a sentence", str, lambda of: _in_words(of.found, of.tolerance))
+    outcome = computed("slower, faster, same, unclear or unusable", str, lambda of: of.found.outcome)
+    slower = computed("whether B is slower for certain", bool, lambda of: of.outcome == "slower")
     notes = computed("what weakens the figures, in words", list[str], lambda of: of.found.notes)
     comparisons = computed(
         "each figure that both profiles have", "list[rankwise.machine.compare.Comparison]", lambda of: of.found.comparisons
     )
-
-    @property
-    @told("slower, faster, same, unclear or unusable", after="verdict")
-    def outcome(self) -> str:
-        """``slower``, ``faster``, ``same``, ``unclear`` or ``unusable``."""
-        return self.found.outcome
-
-    @property
-    @told("what was found, in a sentence", after="tolerance")
-    def verdict(self) -> str:
-        """What was found, in words."""
-        from rankwise.machine.compare import in_words
-
-        return in_words(self.found, self.tolerance)
 
     @property
     def conclusion(self) -> str:
@@ -87,6 +75,12 @@ _COMPARED: Sequence[Column[Comparison]] = (
 )
 
 
+def _in_words(found: Found, tolerance: float) -> str:
+    from rankwise.machine.compare import in_words
+
+    return in_words(found, tolerance)
+
+
 def _figure(of: Comparison, value: float) -> str:
     return format_inverse(value) if of.quantity in ("beta", "both-ways") else format_time(value)
 
@@ -115,9 +109,7 @@ class BeforeAfter(Result):
 
     @property
     def conclusion(self) -> str:
-        from rankwise.machine.compare import in_words
-
-        return sentence(in_words(self.history.found, self.history.tolerance))
+        return sentence(_in_words(self.history.found, self.history.tolerance))
 
     def blocks(self) -> Iterator[Block]:
         yield Sentence(self.conclusion)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, YES, Block, Listing, Next, Sentence
 from rankwise.errors import UnusableEnvironmentError, split_message
-from rankwise.records import computed, key, record, told
+from rankwise.machine.record import Hardware, MpiFound, short_version
+from rankwise.records import computed, key, record
 
 if TYPE_CHECKING:
     from rankwise.launch.mpi import Mpi
     from rankwise.machine.conditions import Finding
-    from rankwise.machine.record import Hardware, MpiFound
     from rankwise.machine.topology import Topology
 
 
@@ -25,17 +25,15 @@ class Examined(Result):
 
     _rows: ClassVar[str] = "findings"
     topology: Topology
-    machine = computed("the machine", "Hardware", lambda of: _hardware(of.topology))
+    machine = computed("the machine", Hardware, lambda of: Hardware(of.topology))
     mpi: Mpi | None = key(
-        "the machine's MPI; null: there is none", shape="MpiFound | None", write=lambda mpi: mpi and _mpi_found(mpi)
+        "the machine's MPI; null: there is none", shape=MpiFound | None, write=lambda mpi: mpi and MpiFound(mpi)
     )
     findings: Sequence[Finding] = key("what was found")
 
-    @property
-    @told("whether ranks can be started and timed here")
-    def usable(self) -> bool:
-        """Whether ranks can be started and timed here."""
-        return all(finding.severity != "problem" for finding in self.findings)
+    usable = computed(
+        "whether ranks can be started and timed here", bool, lambda of: all(one.severity != "problem" for one in of.findings)
+    )
 
     def blocks(self) -> Iterator[Block]:
         yield verdict(self.findings)
@@ -57,8 +55,6 @@ _STYLES = {"problem": "1;31", "warning": "33", "note": "36", "ok": "32"}  # as t
 
 def _summary(topology: Topology, mpi: Mpi | None, findings: Sequence[Finding]) -> list[tuple[str, str]]:
     """Return the lines that describe the machine."""
-    from rankwise.machine.record import Hardware, short_version
-
     hardware = Hardware(topology).to_dict()
     threads_per_core = hardware["hardware_threads"] / hardware["cores"]
     caches = ", ".join(
@@ -140,18 +136,6 @@ def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
             what, cure = split_message(trouble)
             findings.append(Finding("trial", "problem", what, cure or f"see what it says by hand: {by_hand}"))
     return mpi, [finding for finding in findings if finding is not None]
-
-
-def _hardware(topology: Topology) -> Hardware:
-    from rankwise.machine.record import Hardware
-
-    return Hardware(topology)
-
-
-def _mpi_found(mpi: Mpi) -> MpiFound:
-    from rankwise.machine.record import MpiFound
-
-    return MpiFound(mpi)
 
 
 def verdict(findings: Sequence[Finding]) -> Sentence:

@@ -13,7 +13,7 @@ from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Sentence, Table
 from rankwise.errors import InputError
 from rankwise.progress import tell
-from rankwise.records import computed, key, record, told
+from rankwise.records import computed, key, record
 from rankwise.units import format_size, format_volume
 
 if TYPE_CHECKING:
@@ -91,11 +91,9 @@ class Cached(Result):
     folder = computed("the folder in which it lies", Path, lambda of: cache.cache_folder(), name="cache")
     entries: Sequence[cache.Kept] = key("what lies there, the largest first", after="size_bytes")
     cleared: bool = key("whether these entries were removed", after="folder")
-
-    @property
-    @told("size of all that lies there", after="cleared")
-    def size_bytes(self) -> int:
-        return sum(entry.size_bytes for entry in self.entries)
+    size_bytes = computed(
+        "size of all that lies there", int, lambda of: sum(entry.size_bytes for entry in of.entries), after="cleared"
+    )
 
     def blocks(self) -> Iterator[Block]:
         entries = f"{len(self.entries)} entr{'y' if len(self.entries) == 1 else 'ies'} of {format_volume(self.size_bytes)}"
