@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import sentence
@@ -18,7 +19,6 @@ from rankwise.blocks import (
     Sentence,
     Table,
     labelled,
-    line_table,
 )  # fmt: skip
 from rankwise.decide.ranking import meet, times_as_long
 from rankwise.units import format_interval, format_percent, format_size, format_time, format_volume
@@ -38,7 +38,7 @@ MOST_CROSSOVERS = 5  # on a screen
 
 def row_table(lines: Sequence[dict[str, str]], leave: Sequence[str] = _LEAVE) -> Table[Any]:
     """Return lines of the same columns as a table."""
-    return line_table(lines, leave=leave)
+    return Table([Column(head, itemgetter(head), key=head) for head in lines[0]], lines, leave=leave)
 
 
 def notes_of(rows: Sequence[Row]) -> Iterator[Block]:

@@ -205,11 +205,6 @@ def records_table(records: Sequence[Record], seen: Sequence[Column[Any]], **more
     return Table(columns, written, readers=Table(seen, records), **more)
 
 
-def line_table(lines: Sequence[Mapping[str, str]], **more: Any) -> Table[Mapping[str, str]]:
-    """Return a table of lines that have the same columns, by their heads."""
-    return Table([Column(head, itemgetter(head), key=head) for head in lines[0]], lines, **more)
-
-
 def labelled(label: str, texts: Iterable[str]) -> Iterator[Sentence]:
     """Yield sentences that are no part of the answer, each once; all that was not measured is one of them."""
     found = list(dict.fromkeys(texts))
