@@ -13,7 +13,7 @@ from rankwise.blocks import NO, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError
 from rankwise.machine.collective_costs import CollectiveCosts
 from rankwise.machine.hosts import parse_hosts
-from rankwise.machine.profile import LINK_CLASSES, Packing, Profile, figures_of, open_profile
+from rankwise.machine.profile import Packing, Profile, figures_of, open_profile
 from rankwise.machine.record import tcp_words
 from rankwise.machine.trust import Trust
 from rankwise.questions import Options, option
@@ -110,8 +110,7 @@ class Machine(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """The one latency and the one bandwidth of each link class, and how many samples they come from."""
-        links = {name: self.profile.links[name] for name in LINK_CLASSES if name in self.profile.links}
-        found = figures_of(links)
+        found = figures_of(self.profile.nearer_first)
         return [{"link": name, **figures.to_dict(), "samples": figures.samples} for name, figures in found.items()]
 
     @property
@@ -172,8 +171,7 @@ class Machine(Result):
         """Draw time and bandwidth of a message against its size, with the samples behind each point where they are there."""
         from rankwise.report.links import launches_of, links_picture
 
-        links = {name: self.profile.links[name] for name in LINK_CLASSES if name in self.profile.links}
-        return Plot(links_picture(links, launches_of(self.profile, self.path.parent)), [self.conclusion])
+        return Plot(links_picture(self.profile.nearer_first, launches_of(self.profile, self.path.parent)), [self.conclusion])
 
 
 @record

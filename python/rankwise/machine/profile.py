@@ -258,6 +258,11 @@ class Profile(Record):
     collectives: CollectiveCosts | None = key("what collectives take besides messages", default=None, omit=True)
 
     @property
+    def nearer_first(self) -> dict[str, Link]:
+        """The links in order of distance."""
+        return {name: self.links[name] for name in LINK_CLASSES if name in self.links}
+
+    @property
     def lacks(self) -> tuple[str, ...]:
         """The kinds of resources that messages over these links share and of which nothing is known."""
         needed = {"card": OTHER_NODE in self.links, "memory": any(name != OTHER_NODE for name in self.links)}

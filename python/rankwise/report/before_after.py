@@ -69,8 +69,7 @@ class History(Record):
 
     def links(self) -> list[str]:
         """Return the link classes that first and last have, nearer ones first."""
-        first, last = self.profiles[0][1], self.profiles[-1][1]
-        return [name for name in LINK_CLASSES if name in first.links and name in last.links]
+        return [name for name in self.profiles[0][1].nearer_first if name in self.profiles[-1][1].links]
 
 
 def render(history: History) -> str:

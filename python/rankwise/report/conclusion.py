@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rankwise.machine.compare import ratio_interval
-from rankwise.machine.profile import LINK_CLASSES, LinkFigures, Profile, figures_of
+from rankwise.machine.profile import LinkFigures, Profile, figures_of
 from rankwise.records import Interval, Record, key, record
 from rankwise.report.document import Change, Figure, Next
 from rankwise.report.inputs import MAPPING_COMMAND, VALIDATION_COMMAND, MappingInstance
@@ -85,7 +85,7 @@ def conclude(
 
 
 def _conclude(profile: Profile | None, validation: Validation | None, mappings: Sequence[MappingInstance] | None) -> Conclusion:
-    links = {} if profile is None else figures_of({name: profile.links[name] for name in LINK_CLASSES if name in profile.links})
+    links = {} if profile is None else figures_of(profile.nearer_first)
     case = None if validation is None else _Case.of(validation)
     figures = _figures(links, case)
     poor = is_poor(profile, validation)
@@ -118,12 +118,8 @@ class _Case:
 
     @staticmethod
     def of(validation: Validation) -> _Case:
-        chosen = headline(validation).exchange
-        key = (chosen.grid, chosen.cutoff, chosen.message_bytes, chosen.shell)
-        alike = tuple(
-            row for row in validation.comparisons
-            if (row.exchange.grid, row.exchange.cutoff, row.exchange.message_bytes, row.exchange.shell) == key
-        )  # fmt: skip
+        asked = question(headline(validation))
+        alike = tuple(row for row in validation.comparisons if question(row) == asked)
         return _Case(alike[0], min(alike, key=lambda row: row.measured.time_s), alike, validation.example)
 
     @property
@@ -139,6 +135,12 @@ class _Case:
             f"{case.ranks} rank{'s' * (case.ranks > 1)} in a row" if len(case.grid) == 1 else f"{case.ranks} ranks as {shape}"
         )
         return f"{grid}{', an example' * self.example}, cutoff {case.cutoff}, {format_size(case.message_bytes)} a rank"
+
+
+def question(row: Comparison) -> tuple[object, ...]:
+    """Return what several ways to carry out an exchange have in common."""
+    case = row.exchange
+    return (case.grid, case.cutoff, case.message_bytes, case.shell)
 
 
 def way(row: Comparison, other: Comparison | None = None) -> str:

@@ -15,10 +15,10 @@ from rankwise.engines.model import Model
 from rankwise.engines.placement import profile_placement
 from rankwise.errors import InputError
 from rankwise.machine.link import Curve, LinkModel, Parameter, Point, Segment
-from rankwise.machine.profile import LINK_CLASSES, Link, LinkFigures, Profile, figures_of
+from rankwise.machine.profile import Link, LinkFigures, Profile, figures_of
 from rankwise.mapping.mapper import Skipped
 from rankwise.records import Record, computed, record
-from rankwise.report.conclusion import Conclusion, Gain, conclude, grid_words, mapping_words, volume, way
+from rankwise.report.conclusion import Conclusion, Gain, conclude, grid_words, mapping_words, question, volume, way
 from rankwise.report.document import Document, Markup, Section
 from rankwise.report.exchanges import exchange_groups, exchange_picture, group_label
 from rankwise.report.inputs import MappingInstance, MappingResult
@@ -84,12 +84,7 @@ class Inputs(Record):
     @property
     def links(self) -> dict[str, Link]:
         """The profile's links, nearer ones first."""
-        return {} if self.profile is None else by_distance(self.profile.links)
-
-
-def by_distance(links: Mapping[str, Link]) -> dict[str, Link]:
-    """Return links in order of distance, nearer ones first."""
-    return {name: links[name] for name in LINK_CLASSES if name in links}
+        return {} if self.profile is None else self.profile.nearer_first
 
 
 def _machine(inputs: Inputs) -> Section | None:
@@ -260,7 +255,7 @@ def _exchange_title(validation: Validation, poor: bool) -> str:
         return f"What an exchange costs: {off}"
     gains = []
     for row in rows:
-        first = next(other for other in rows if _question(other) == _question(row))
+        first = next(other for other in rows if question(other) == question(row))
         if way(row) != way(first):
             gains.append((Gain.of(first.measured, row.measured), row, first))
     told = [(gain, row, first) for gain, row, first in gains if gain.is_told]
@@ -270,16 +265,11 @@ def _exchange_title(validation: Validation, poor: bool) -> str:
     return f"{way(row, first)} is up to {gain.ratio:.1f} times as fast as {way(first, row)}; {off}"
 
 
-def _question(row: Comparison) -> tuple[object, ...]:
-    case = row.exchange
-    return (case.grid, case.cutoff, case.message_bytes, case.shell)
-
-
 def _all_exchanges(inputs: Inputs) -> Section:
     validation = inputs.compared
 
     def first_of(row: Comparison) -> Comparison:
-        return next(other for other in validation.comparisons if _question(other) == _question(row))
+        return next(other for other in validation.comparisons if question(other) == question(row))
 
     def times_as_fast(row: Comparison) -> str:
         first = first_of(row)
