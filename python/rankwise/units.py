@@ -154,6 +154,11 @@ def spans(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, rest[-1] if rest else first
 
 
+def format_ranges(numbers: Iterable[int], to: str = "-", between: str = ", ") -> str:
+    """Write ascending numbers as ranges: ``0-3, 8``."""
+    return between.join(str(first) if first == last else f"{first}{to}{last}" for first, last in spans(numbers))
+
+
 def format_span(values: Sequence[float], write: Callable[[Any], str] = str) -> str:
     """Write the least and the greatest of some values: ``40 to 48``; ``48`` where both read alike."""
     low, high = write(min(values)), write(max(values))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, YES, Block, Column, Next, Sentence, Table
 from rankwise.records import key, record
-from rankwise.units import format_count, format_time
+from rankwise.units import format_count, format_ranges, format_time
 
 if TYPE_CHECKING:
     from rankwise.observe.live import Hang, LiveRank
@@ -57,14 +57,9 @@ def _groups(ranks: list[LiveRank]) -> list[Group]:
     return sorted(((group, max(one.seconds for one in group)) for group in found.values()), key=lambda of: -of[1])
 
 
-def _named(group: Group) -> str:
-    from rankwise.observe.parts import ranges
-
-    return ranges([one.rank for one in group[0]])
-
-
 _OF_GROUPS: tuple[Column[Group], ...] = (
-    Column("ranks", _named), Column("in", lambda of: of[0][0].call or of[0][0].state),
+    Column("ranks", lambda of: format_ranges(one.rank for one in of[0])),
+    Column("in", lambda of: of[0][0].call or of[0][0].state),
     Column("for", lambda of: format_time(of[1]) if of[1] else None), Column("where", lambda of: of[0][0].text or None),
     Column("waits", lambda of: of[0][0].whom or None),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from rankwise.api.results import Result
 from rankwise.blocks import NO, YES, Block, Lines, Sentence
 from rankwise.errors import InputError
 from rankwise.records import Record, computed, key, record
-from rankwise.units import format_size, spans
+from rankwise.units import format_ranges, format_size
 from rankwise.workloads.base import Site
 from rankwise.workloads.exchange import WORKLOAD, ExchangeCase, ExchangeOptions, names
 
@@ -123,7 +123,7 @@ def _line(op: _core.Operation, case: ExchangeCase) -> str:
         "send": f"send to {op.peer}", "recv": f"receive from {op.peer}", "copy": "copy to", "visit": "interact with",
     }[op.kind]  # fmt: skip
     if case.algorithm == "team-shift":
-        blocks = "blocks of " + ", ".join(_ranges(op.origins))
+        blocks = "blocks of " + format_ranges(op.origins, "–")
         if op.kind == "visit":
             blocks += f", team at offset {_coordinates(op.offsets[0])}"
     else:
@@ -131,7 +131,7 @@ def _line(op: _core.Operation, case: ExchangeCase) -> str:
         passing = [origin for origin, offset in zip(op.origins, op.offsets, strict=True) if not offset]
         blocks = "offsets " + ", ".join(offsets) if offsets else ""
         if passing:
-            blocks += f"{' and ' if blocks else ''}blocks of {', '.join(_ranges(passing))}, passed on"
+            blocks += f"{' and ' if blocks else ''}blocks of {format_ranges(passing, '–')}, passed on"
     after = f" after {', '.join(f'[{i}]' for i in op.after)}" if op.after else ""
     return f"{what}: {blocks}{after}"
 
@@ -145,10 +145,6 @@ def _stretches(op: _core.Operation) -> Iterator[str]:
             first, last = offsets[0], offsets[-1]
             yield _coordinates(first) if len(offsets) == 1 else f"{_coordinates(first)} to {_coordinates(last)}"
         at += count
-
-
-def _ranges(values: Sequence[int]) -> Iterator[str]:
-    return (str(first) if first == last else f"{first}–{last}" for first, last in spans(values))
 
 
 def _coordinates(values: Sequence[int]) -> str:

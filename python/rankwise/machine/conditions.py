@@ -11,8 +11,8 @@ from typing import Literal, get_args
 
 from rankwise.machine.record import MpiFacts, short_version
 from rankwise.machine.snapshot import Snapshot
-from rankwise.machine.sysfs import format_cpu_list
 from rankwise.records import Record, key, record
+from rankwise.units import format_ranges
 
 Severity = Literal["problem", "warning", "info", "ok"]
 
@@ -90,7 +90,7 @@ def _of_the_machine(snapshot: Snapshot) -> Iterator[Finding]:
             "cpu-set",
             "info",
             f"only {len(snapshot.allowed_pus)} of {snapshot.pus} hardware threads may be used here: "
-            f"{format_cpu_list(snapshot.allowed_pus)}",
+            f"{format_ranges(snapshot.allowed_pus, between=',')}",
             "for more: taskset -c LIST, docker run --cpuset-cpus=LIST, or the job's --cpus-per-task",
         )
     if snapshot.threads_per_core >= 2:

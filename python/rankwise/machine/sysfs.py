@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from rankwise.errors import InputError
 from rankwise.machine.topology import Cache, Topology, pus_of
-from rankwise.units import spans
 
 # Eight times what Linux can be built for; a larger number is damage, and would fill the memory.
 _MOST_CPUS = 65536
@@ -35,11 +33,6 @@ def parse_cpu_list(text: str, what: str = "CPU list") -> tuple[int, ...]:
             raise InputError(f"{what} '{text[:60]}' has the impossible range '{part}': it should read like 0-3,8")
         cpus.update(range(first, last + 1))
     return tuple(sorted(cpus))
-
-
-def format_cpu_list(cpus: Iterable[int]) -> str:
-    """Write CPU numbers as a list of ranges, the inverse of parse_cpu_list."""
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans(sorted(set(cpus))))
 
 
 _SIZE_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}

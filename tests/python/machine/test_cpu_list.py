@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.machine.sysfs import format_cpu_list, parse_cpu_list
+from rankwise.machine.sysfs import parse_cpu_list
+from rankwise.units import format_ranges
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ def test_refused_with_its_name(text):
 
 @given(st.sets(st.integers(0, 65535)))
 def test_what_is_written_reads_back(cpus):
-    assert parse_cpu_list(format_cpu_list(cpus)) == tuple(sorted(cpus))
+    assert parse_cpu_list(format_ranges(sorted(set(cpus)), between=",")) == tuple(sorted(cpus))
 
 
 @given(st.one_of(st.text(), st.text(alphabet="0123456789-,\n ")))
@@ -33,4 +34,4 @@ def test_any_text_is_a_list_or_an_input_error(text):
         cpus = parse_cpu_list(text)
     except InputError:
         return
-    assert parse_cpu_list(format_cpu_list(cpus)) == cpus
+    assert parse_cpu_list(format_ranges(sorted(set(cpus)), between=",")) == cpus
