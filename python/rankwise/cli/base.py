@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
 
 import typer
@@ -300,6 +301,13 @@ def print_json(value: object) -> None:
     """Print one JSON value on stdout."""
     _printed.append(True)
     print(json_text(value))
+
+
+def write_plot(found: Result, plot: Path | None, said: str) -> None:
+    """Write the picture of an answer where one is wanted, and say so; ``said`` stands before its path."""
+    if plot is not None:
+        found.plot().save(plot)
+        tell(f"{said}{plot}")
 
 
 def show(found: Result, as_json: bool, blocks: Iterable[Block] | None = None) -> None:

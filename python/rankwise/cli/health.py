@@ -9,7 +9,7 @@ import typer
 
 from rankwise.api.health import Health, Judging, Kept, Watch, added, health, shown
 from rankwise.api.streams import Streams, slow_nodes
-from rankwise.cli.base import Json, drawable, group, print_json, show, tell, verb, writable
+from rankwise.cli.base import Json, drawable, group, print_json, show, tell, verb, writable, write_plot
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, exit_code
 from rankwise.files import write_whole
 from rankwise.progress import visible
@@ -47,7 +47,10 @@ def doctor(
     see what is 20 % slower, 6 when nodes are busy with other work.
     """
     if nodes:
-        return _doctor_nodes(asked, present, plot, as_json)
+        slow = slow_nodes(asked, present)
+        write_plot(slow, plot, "picture: ")
+        show(slow, as_json)
+        return slow.exit_code
     if any(value is not None for value in (asked.hosts, asked.sizes, present, plot)) or asked.resume:
         raise InputError(
             "--hosts, --sizes, --from, --plot and --resume are for the nodes: write 'rankwise doctor --nodes', or leave them "
@@ -58,16 +61,6 @@ def doctor(
     found = doctor(ranks)
     show(found, as_json)
     return EXIT_OK if found.usable else EXIT_ENVIRONMENT
-
-
-def _doctor_nodes(asked: Streams, present: Path | None, plot: Path | None, as_json: bool) -> int:
-    """Name slow nodes, directions and pairs, measured now or (``present``) kept in a file; return the exit code."""
-    found = slow_nodes(asked, present)
-    if plot is not None:
-        found.plot().save(plot)
-        tell(f"picture: {plot}")
-    show(found, as_json)
-    return found.exit_code
 
 
 health_verbs = group("health", "Compare the machine's speed with earlier sessions.", "rankwise health", default="run")

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from rankwise.cli.base import Json, drawable, group, show, tell, verb, writable
+from rankwise.cli.base import Json, drawable, group, show, tell, verb, writable, write_plot
 from rankwise.errors import InputError, exit_code
 from rankwise.files import write_whole
 from rankwise.questions import Options, option
@@ -92,9 +92,7 @@ def show_record(
 
         return show(running(file), as_json)
     found = load_record(file, since_s, until_s)
-    if plot is not None:
-        found.plot().save(plot)
-        tell(f"picture: {plot}")
+    write_plot(found, plot, "picture: ")
     views = (
         (view.ranks, found.rank_blocks), (view.collectives, found.collective_blocks), (view.which, found.algorithm_blocks),
     )  # fmt: skip

@@ -9,9 +9,8 @@ import typer
 
 from rankwise.api import projecting
 from rankwise.api.projecting import Described, FftProjection, Projected, StencilCode, WhatIf
-from rankwise.api.results import Result
 from rankwise.blocks import csv_text
-from rankwise.cli.base import Json, drawable, flattened, group, print_json, show, tell, verb, writable
+from rankwise.cli.base import Json, drawable, flattened, group, print_json, show, tell, verb, writable, write_plot
 from rankwise.errors import InputError
 from rankwise.files import write_whole
 from rankwise.workloads.exchange import ExchangeOptions
@@ -63,7 +62,7 @@ def project_fft3d(question: FftProjection, on: Described, plot: Plot = None, as_
     n³ points on all nodes, by the model of czechowski2012. Where a parameter is a range, so is the answer.
     """
     found = projecting.project_fft3d(question, on)
-    _write_plot(found, plot)
+    write_plot(found, plot, "written: ")
     if as_json:
         print_json(found.to_dict() | ({"plot": str(plot)} if plot else {}))
     else:
@@ -76,7 +75,7 @@ def project_exchange(question: ExchangeOptions, on: Described, plot: Plot = None
     A message takes the machine's latency, and its bytes over one link; ranks of a node share what it injects.
     """
     found = projecting.project_exchange(question, on)
-    _write_plot(found, plot)
+    write_plot(found, plot, "written: ")
     _show(found, as_json)
 
 
@@ -105,7 +104,7 @@ def project_stencil(question: StencilCode, on: Described, plot: Plot = None, as_
     One block a node, periodic, as near to a cube as the nodes allow. The defaults are a 7-point stencil on doubles.
     """
     found = projecting.project_stencil(question, on)
-    _write_plot(found, plot)
+    write_plot(found, plot, "written: ")
     _show(found, as_json)
 
 
@@ -150,10 +149,3 @@ def _show(found: Projected, as_json: bool) -> None:
     for lacking in found.left_out:
         tell(f"left out: {lacking}")
     show(found, as_json)
-
-
-def _write_plot(found: Result, plot: Path | None) -> None:
-    """Write the picture of an answer where one is wanted."""
-    if plot is not None:
-        found.plot().save(plot)
-        tell(f"written: {plot}")

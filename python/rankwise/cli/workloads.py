@@ -11,7 +11,7 @@ import typer
 
 from rankwise.api.questions import CHOOSING, PLACED, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import HELP, checked
-from rankwise.cli.base import Json, command_tree, drawable, flattened, group, show, tell, verb, writable
+from rankwise.cli.base import Json, command_tree, drawable, flattened, group, show, tell, verb, writable, write_plot
 from rankwise.cli.verbs import SAYS
 from rankwise.errors import EXIT_FAILURE
 from rankwise.files import write_json
@@ -201,9 +201,7 @@ def choose_exchange(
     found = ask(asked, profile, ranks)
     assert isinstance(found, Chosen)
     show(found, as_json)
-    if plot is not None:
-        found.plot().save(plot)
-        tell(f"map of sizes and cutoffs written to {plot}")
+    write_plot(found, plot, "map of sizes and cutoffs written to ")
 
 
 def validate_choose(asked: Any, as_json: Json = False) -> None:
