@@ -166,7 +166,7 @@ def model_blocks(profile: Profile) -> Iterator[Block]:
     rows = [
         _Modelled(name, sending, curve, model, segment)
         for name, link in profile.links.items()
-        for sending, curve in (("send", link.send), *link.variants.items())
+        for sending, curve in link.curves.items()
         for model in curve.models.values()
         for segment in ([None] if model.name in LOOK_UPS else model.segments)
     ]

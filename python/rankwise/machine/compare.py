@@ -120,8 +120,7 @@ def compare(a: Profile, b: Profile, tolerance: float) -> Compared:
     test = _Test(tolerance, (_launches(a), _launches(b)))
     comparisons: list[Comparison] = []
     for link in common:
-        curves_a = {"send": a.links[link].send, **a.links[link].variants}
-        curves_b = {"send": b.links[link].send, **b.links[link].variants}
+        curves_a, curves_b = a.links[link].curves, b.links[link].curves
         for sending in (name for name in curves_a if name in curves_b):
             one_curve, other_curve = curves_a[sending], curves_b[sending]
             comparisons += _compare_curves(link, sending, one_curve, other_curve, test)

@@ -42,6 +42,10 @@ class Segment(Record):
         larger messages only, meets 0 B at or below zero."""
         return self.alpha_s if self.alpha_s > 0 else math.nan
 
+    def time_s(self, size_bytes: float) -> float:
+        """Return the time of one message of a size, in seconds."""
+        return self.alpha_s + self.beta_s_per_byte * size_bytes
+
 
 @record
 class Parameter(Record):
@@ -100,8 +104,7 @@ class LinkModel(Record):
 
     def time_s(self, size_bytes: int) -> float:
         """Return the time of one message of a size, in seconds."""
-        segment = self.segment_at(size_bytes)
-        return segment.alpha_s + segment.beta_s_per_byte * size_bytes
+        return self.segment_at(size_bytes).time_s(size_bytes)
 
 
 @record

@@ -116,6 +116,11 @@ class Link(Record):
     steps: Mapping[str, Mapping[str, Any]] = key("what a rank's steps take, by mode", factory=dict, omit=True)
 
     @property
+    def curves(self) -> dict[str, Curve]:
+        """The curves of all ways of sending by name, plain sends first."""
+        return {"send": self.send, **self.variants}
+
+    @property
     def together(self) -> dict[str, Curve]:
         """The ways of sending that models are fitted to together, plain sends first."""
         return {"send": self.send, **{way: self.variants[way] for way in VARIANTS if way in self.variants}}

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from rankwise.errors import InputError
-from rankwise.machine.link import Curve, LinkModel, Point, Segment
+from rankwise.machine.link import Curve, LinkModel, Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.cells import cells_of, timer_cost_s
 from rankwise.measure.samples import read_campaigns
@@ -126,7 +126,7 @@ def links_picture(links: Mapping[str, Link], launches: Launches | None = None, o
 
 def link_picture(link_class: str, link: Link) -> Chart:
     """Draw time against size for one link class: measured with 95 % intervals, the models, other modes."""
-    curves = {"send": link.send, **link.variants}
+    curves = link.curves
     sizes = SizeAxis.of(point.size_bytes for curve in curves.values() for point in curve.table)
     order = sorted({point.size_bytes for curve in curves.values() for point in curve.table})
     stop_of = {size: i for i, size in enumerate(order)}
@@ -249,7 +249,7 @@ def _model_rows(model: LinkModel, sizes: SizeAxis) -> list[dict[str, Any]]:
         steps = 1 if whole else 24
         for step in range(steps + 1) if low < high else ():
             size = low * (high / low) ** (step / steps)
-            time_s = _line(segment, size)
+            time_s = segment.time_s(size)
             if time_s > 0:
                 found.append({"model": model.name, "segment": 0 if whole else i, "place": sizes.place(size), "time": time_s})
     at_zero = model.time_s(0)
@@ -257,10 +257,6 @@ def _model_rows(model: LinkModel, sizes: SizeAxis) -> list[dict[str, Any]]:
         half = 0.3 * (sizes.place(sizes.first) - sizes.zero)
         found += [{"model": model.name, "segment": -1, "place": sizes.zero + side, "time": at_zero} for side in (-half, half)]
     return found
-
-
-def _line(segment: Segment, size_bytes: float) -> float:
-    return segment.alpha_s + segment.beta_s_per_byte * size_bytes
 
 
 def _low(point: Point) -> float:

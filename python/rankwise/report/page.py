@@ -186,7 +186,7 @@ _FITS: Sequence[Column[tuple[str, LinkModel, Segment]]] = (
 def _fits(name: str, link: Link) -> Table[Any]:
     fits = [
         (sending, model, segment)
-        for sending, curve in {"send": link.send, **link.variants}.items()
+        for sending, curve in link.curves.items()
         for model in curve.models.values() if not interpolates(model, curve)
         for segment in model.segments
     ]  # fmt: skip
