@@ -338,9 +338,10 @@ def measure(asked: Campaign | None = None) -> Result:
     from rankwise.measure.session import measure_machine
 
     if asked.what == "all-pairs":
-        from rankwise.api.streams import Streams, measured
+        from rankwise.api.streams import Streams, StreamTimes, campaign_of
 
-        return measured(Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume))
+        streams = Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume)
+        return StreamTimes(campaign_of(streams), streams.samples)
     plan = Plan(
         {},
         tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else default_sizes(),

@@ -248,16 +248,19 @@ class ProjectedFft(Result):
         yield from labelled("note", [*self.answer.notes, *(note for row in self.matched or () for note in row.notes)])
         yield _after_projection(self.answer.machine.name)
 
-    @property
-    def title(self) -> str:
-        return _tornado_title(self.answer)
-
     def plot(self) -> Plot:
         """Draw the time over the values that were varied, or how much each figure matters."""
+        from rankwise.api.project_blocks import number
+
+        answer, parameters = self.answer, self.answer.parameters
+        title = (
+            f"{answer.machine.name}, {number(parameters['n'])}³ on {number(parameters['nodes'])} nodes, memory term "
+            f"{answer.memory.reading}"
+        )
         if self.varied:
             found = [(row.parameter, row.value, {name[:-2]: row.results[name].value for name in _TIMES}) for row in self.varied]
-            return _varied_plot(found, self.title)
-        return _tornado(self.answer.sensitivities, self.answer.parameters, self.answer.total_s.value, self.title)
+            return _varied_plot(found, title)
+        return _tornado(answer.sensitivities, parameters, answer.total_s.value, title)
 
 
 def _after_projection(machine: str) -> Next:
@@ -502,11 +505,3 @@ def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], subje
         found.setdefault(name, []).append((value, value_words(name, value), times))
     title = f"{subject}: {changed_most(found)}"
     return Plot(varied_picture(found, title), [title])
-
-
-def _tornado_title(answer: FftAnswer) -> str:
-    """Say what the tornado is of."""
-    from rankwise.api.project_blocks import number
-
-    n, nodes = answer.parameters["n"], answer.parameters["nodes"]
-    return f"{answer.machine.name}, {number(n)}³ on {number(nodes)} nodes, memory term {answer.memory.reading}"

@@ -78,11 +78,6 @@ class StreamTimes(Result):
         yield Sentence(f"{self.samples}; next: rankwise doctor --nodes --from {shlex.quote(str(self.samples))}", "samples")
 
 
-def measured(asked: Streams) -> StreamTimes:
-    """Measure all pairs of nodes. Raises InputError, InterruptedWorkError, RankwiseError and its kinds."""
-    return StreamTimes(campaign_of(asked), asked.samples)
-
-
 def campaign_of(asked: Streams) -> AllPairs:
     """Measure all pairs of nodes. Raises InputError, InterruptedWorkError."""
     from rankwise.launch.allocation import allocated_hosts

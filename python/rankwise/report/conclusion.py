@@ -103,8 +103,9 @@ def _conclude(profile: Profile | None, validation: Validation | None, mappings: 
     if links:
         sentence, why = _of_links(links)
         return Conclusion(sentence, why, figures, (), following)
-    sentence, why = _of_mappings(mappings or ())
-    return Conclusion(sentence, why, figures, (), following)
+    first = (mappings or ())[0]
+    counted = f"Counted on {grid_words(first)}, exactly; nothing was timed."
+    return Conclusion(mapping_words(first), counted, figures, (), following)
 
 
 @dataclass(frozen=True)
@@ -221,11 +222,6 @@ def volume(size_bytes: float) -> str:
     """Write a size that is known to two digits at best."""
     digits = 10 ** max(0, math.floor(math.log10(max(1.0, size_bytes))) - 1)
     return format_volume(int(round(size_bytes / digits) * digits))
-
-
-def _of_mappings(mappings: Sequence[MappingInstance]) -> tuple[str, str]:
-    instance = mappings[0]
-    return mapping_words(instance), f"Counted on {grid_words(instance)}, exactly; nothing was timed."
 
 
 def mapping_words(instance: MappingInstance) -> str:
