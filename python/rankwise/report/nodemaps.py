@@ -280,14 +280,18 @@ def _outgoing(instance: MappingInstance, whole: Cells, result: MappingResult) ->
         return None
     counts: Counter[int] = Counter()
     for offset in offsets:
-        pair = [[], []]  # type: list[list[slice]]
-        for step, size in zip(offset, whole.shape, strict=True):
-            pair[0].append(slice(max(0, -step), size - max(0, step)))
-            pair[1].append(slice(max(0, step), size - max(0, -step)))
-        here, there = whole[tuple(pair[0])], whole[tuple(pair[1])]
+        here, there = _apart(whole, offset)
         nodes, times = np.unique(here[here != there], return_counts=True)
         counts.update(dict(zip(nodes.tolist(), times.tolist(), strict=True)))
     return counts if sum(counts.values()) == result.j_sum else None
+
+
+def _apart(cells: Cells, offset: Sequence[int]) -> tuple[Cells, Cells]:
+    """Return the cells that have one at an offset, and those that are there."""
+    sizes = list(zip(offset, cells.shape, strict=True))
+    here = cells[tuple(slice(max(0, -step), max(0, size - max(0, step))) for step, size in sizes)]
+    there = cells[tuple(slice(max(0, step), max(0, size - max(0, -step))) for step, size in sizes)]
+    return here, there
 
 
 def _ranges(numbers: Sequence[int]) -> str:
@@ -315,8 +319,7 @@ def _touching_nodes(cells: Cells) -> dict[int, set[int]]:
         ahead += [(0,) * (cells.ndim - 2) + (1, 1), (0,) * (cells.ndim - 2) + (1, -1)]
     touching: dict[int, set[int]] = {int(node): set() for node in np.unique(cells)}
     for offset in ahead:
-        here = cells[tuple(slice(max(0, -step), min(0, -step) or None) for step in offset)]
-        there = cells[tuple(slice(max(0, step), min(0, step) or None) for step in offset)]
+        here, there = _apart(cells, offset)
         pairs = np.stack([here.ravel(), there.ravel()], axis=1)
         for one, other in np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0).tolist():
             touching[one].add(other)

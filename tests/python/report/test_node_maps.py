@@ -117,6 +117,13 @@ def test_a_map_of_every_mapping_says_nodes_ranks_and_messages(mappings: list[Map
     assert set(map(int, numbers)) <= set(range(50)) and len(numbers) > 50
 
 
+def test_messages_beyond_the_grid_leave_no_node() -> None:
+    result = {"algorithm": "blocked", "j_sum": 1, "j_max": 1, "seconds": 0.0, "node_of_cell": [0, 0, 1]}
+    record = {"grid": [3], "nodes": [2, 1], "stencil": "1;4", "results": [result]}
+    (instance,) = mappings_from_record(record, "map.json")
+    assert node_map_picture(instance, "nodes").stops[0] == "blocked, node 0: 2 ranks, of cells 0–1; 1 messages leave it"
+
+
 def test_a_grid_of_three_axes_is_drawn_in_slices() -> None:
     (instance,) = mappings_from_record(sample_figures.mapping_record_3d(), "map.json")
     chart = node_map_picture(instance, "nodes")
