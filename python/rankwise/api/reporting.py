@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rankwise.api.comparing import BeforeAfter, before_after
 from rankwise.api.questions import default_ranks, writable
@@ -259,6 +259,7 @@ class Redoing(Options):
 class Reproduced(Result):
     """What a paper says, and what rankwise finds: ``reproduction`` has all of it, ``files`` is what was written."""
 
+    _rows: ClassVar[str] = "claims"
     reproduction: Reproduction
     figures = computed("", Record, lambda found: found.reproduction.figures, inline=True)
     answer = computed("the answer in sentences", Sequence[str], lambda found: found.reproduction.answer)
@@ -267,9 +268,6 @@ class Reproduced(Result):
         lambda found: found.reproduction.claims,
     )  # fmt: skip
     files: list[Path] = key("files that were written")
-
-    def records(self) -> list[dict[str, Any]]:
-        return [claim.to_dict() for claim in self.reproduction.claims]
 
     @property
     def conclusion(self) -> str:

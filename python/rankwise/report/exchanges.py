@@ -62,7 +62,8 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> Chart:
             "scale": {"domain": [0, 1.18 * max(max(_times(row)) for row in group)], "nice": True},
             "axis": {"labelExpr": TIME, "tickCount": 5, "title": "time of one exchange"},
         }
-    places = list(dict.fromkeys(_place(row, by_size) for row in sorted(group, key=lambda row: _order(row, by_size))))
+    ascending = sorted(group, key=lambda row: (row.exchange.message_bytes, row.exchange.cutoff))
+    places = list(dict.fromkeys(_place(row, by_size) for row in ascending))
     panels = []
     for mode in modes:
         of_mode = [(i, row) for i, row in enumerate(ordered) if row.exchange.mode == mode]
@@ -109,10 +110,6 @@ def exchange_picture(group: Sequence[Comparison], name: str) -> Chart:
 
 def _place(row: Comparison, by_size: bool) -> str:
     return format_size(row.exchange.message_bytes) if by_size else str(row.exchange.cutoff)
-
-
-def _order(row: Comparison, by_size: bool) -> int:
-    return row.exchange.message_bytes if by_size else row.exchange.cutoff
 
 
 def _times(row: Comparison) -> list[float]:
