@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rankwise import _core
 from rankwise.errors import InputError
@@ -73,15 +73,6 @@ def divisors(number: int) -> list[int]:
     return low + [number // size for size in reversed(low) if size * size != number]
 
 
-def balanced_dims(ranks: int, ndim: int) -> tuple[int, ...]:
-    """Return sizes that multiply up to ``ranks``, as close to each other as possible, the largest first.
-
-    What ``MPI_Dims_create`` is for, and what hunold2020 takes: the smallest difference between the first and the last.
-    """
-    descending = (dims for dims in factorisations(ranks, ndim) if list(dims) == sorted(dims, reverse=True))
-    return min(descending, key=lambda dims: (dims[0] - dims[-1], dims))
-
-
 def count_factorisations(ranks: int, ndim: int) -> int:
     """How many ordered products of so many factors there are."""
     count, rest, prime = 1, ranks, 2
@@ -134,9 +125,11 @@ def choose_grid(
     possible = [grid for grid in factorisations(ranks, ndim) if _thinnest(grid, mesh) >= 1]
     if not possible:
         raise InputError(f"no grid of {ranks} ranks has at most one rank a cell along each axis of --mesh")
-    grids = [grid for grid in possible if _thinnest(grid, mesh, _axes_sent_along(stencil, ndim)) >= halo]
+    offsets, _ = offsets_of(stencil, ndim)
+    axes = [any(offset[axis] for offset in offsets) for axis in range(ndim)]  # along which any message goes
+    grids = [grid for grid in possible if _thinnest(grid, mesh, axes) >= halo]
     if not grids:
-        most = max(_thinnest(grid, mesh, _axes_sent_along(stencil, ndim)) for grid in possible)
+        most = max(_thinnest(grid, mesh, axes) for grid in possible)
         raise InputError(
             f"--halo {halo} is deeper than the blocks of every grid of {ranks} ranks: give at most {most}, a larger --mesh or "
             "fewer --ranks"
@@ -156,7 +149,7 @@ def choose_grid(
             objective, seed,
         )  # fmt: skip
         j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, nodes, problem.weights)
-        return GridChoice(**{**vars(choice), "j_sum": j_sum, "j_max": j_max})
+        return replace(choice, j_sum=j_sum, j_max=j_max)
 
     def can_win(choice: GridChoice, best: GridChoice | None) -> bool:
         if best is None or best.j_sum is None or best.j_max is None:
@@ -185,15 +178,6 @@ def choose_grid(
     )
 
 
-def _axes_sent_along(stencil: str | Sequence[Sequence[int]], ndim: int) -> list[bool]:
-    """Tell along which axes any message goes. Raises InputError."""
-    try:
-        offsets, _ = offsets_of(stencil, ndim)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    return [any(offset[axis] for offset in offsets) for axis in range(ndim)]
-
-
 def _thinnest(grid: Sequence[int], mesh: Sequence[int], axes: Sequence[bool] | None = None) -> float:
     """Return the cells along the shortest side of a block, of the axes that are divided and, where given, among ``axes``."""
     sides = [cells // size for cells, size in zip(mesh, grid, strict=True)]
@@ -211,10 +195,7 @@ def _unmapped(
 ) -> tuple[GridChoice, Problem]:
     """A grid's halos and bound, and its mapping problem."""
     block = tuple(-(-cells // size) for cells, size in zip(mesh, grid, strict=True))
-    try:
-        offsets, own = offsets_of(stencil, len(grid))
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    offsets, own = offsets_of(stencil, len(grid))
     weights = [
         weight * math.prod(min(halo, cells) if step else cells for step, cells in zip(offset, block, strict=True))
         for offset, weight in zip(offsets, own, strict=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rankwise import _core
-from rankwise.mapping.optimum import least_cut
+from rankwise.mapping.optimum import edges_of, least_cut
 from rankwise.mapping.problem import Problem
 
 if TYPE_CHECKING:
@@ -141,12 +141,8 @@ def spectral_bound(problem: Problem) -> int:
     """Return by_spectrum's bound on the J_sum of a grid; 0 for more than 300 cells, which take too long."""
     if problem.cells > _MOST_CELLS:
         return 0
-    first, others, both = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
-    source = np.repeat(np.arange(problem.cells), np.diff(first))
-    once = source < others
-    if not once.any():
-        return 0
-    return math.ceil(by_spectrum((source[once], others[once], both[once].astype(float)), problem.nodes, most_climbs=1))
+    low, high, weight = edges_of(problem.dims, problem.offsets, problem.weights, problem.periodic)
+    return math.ceil(by_spectrum((low, high, weight.astype(float)), problem.nodes, most_climbs=1)) if len(low) else 0
 
 
 def by_program(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> float:

@@ -15,7 +15,6 @@ from rankwise.mapping.problem import Problem
 from rankwise.records import Record, key, record
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from rankwise.machine.profile import Profile
@@ -151,8 +150,6 @@ def crossings(
     above: Sequence[Above], node_of_cell: NDArray[np.int32], sent_between: Callable[[NDArray[np.int32]], int]
 ) -> tuple[Crossing, ...]:
     """Return what a placement sends between the units of each level; ``sent_between`` tells it by the part of every cell."""
-    import numpy as np
-
     return tuple(Crossing(level, sent_between(np.array(level.unit_of_node, dtype=np.int32)[node_of_cell])) for level in above)
 
 
@@ -211,7 +208,7 @@ def levels_above(machine: _core.Machine, nodes: int) -> list[Above]:
         card = machine.card_bytes_per_s
         taper = each * card / up_bytes_per_s if card else 1.0
         cost = min(1024, cost + max(1, round(taper)))
-        found.append(Above(("switch", "group")[min(number, 1)], tuple(node // each for node in range(nodes)), cost))
+        found.append(Above(ABOVE[min(number, 1)], tuple(node // each for node in range(nodes)), cost))
     return found
 
 

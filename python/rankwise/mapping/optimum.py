@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankwise import _core
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 MOST_CELLS = 36
 MOST_EDGE_VARIABLES = 2000
@@ -26,20 +34,22 @@ def proven_optimum(
     most_seconds: float = MOST_SECONDS,
 ) -> int | None:
     """Return the least J_sum that any mapping has, or None where it cannot be proved within the time."""
-    cells = list(itertools.product(*map(range, dims)))
-    index = {cell: i for i, cell in enumerate(cells)}
-    between: dict[tuple[int, int], int] = {}
-    for cell in cells:
-        for offset, weight in zip(offsets, weights, strict=True):
-            moved = [c + step for c, step in zip(cell, offset, strict=True)]
-            target = tuple(c % size if wraps else c for c, size, wraps in zip(moved, dims, periodic, strict=True))
-            other = index.get(target)
-            if other is None or other == index[cell]:
-                continue
-            ends = (min(index[cell], other), max(index[cell], other))
-            between[ends] = between.get(ends, 0) + weight
-    _, optimum = least_cut(len(cells), between, node_sizes, most_seconds)
+    edges = (values.tolist() for values in edges_of(dims, offsets, weights, periodic))
+    between = {(u, v): weight for u, v, weight in zip(*edges, strict=True)}
+    _, optimum = least_cut(math.prod(dims), between, node_sizes, most_seconds)
     return None if optimum is None else round(optimum)
+
+
+def edges_of(
+    dims: Sequence[int], offsets: Sequence[Sequence[int]], weights: Sequence[int], periodic: Sequence[bool]
+) -> tuple[Array, Array, Array]:
+    """Return the edges of a stencil on a grid: both cells, the lesser first, and what they send each other."""
+    import numpy as np
+
+    first, others, both = _core.stencil_graph(dims, periodic, offsets, weights)
+    cell = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    once = cell < others
+    return cell[once], others[once], both[once]
 
 
 def least_cut(
@@ -113,7 +123,7 @@ def least_cut(
     return max(0.0, found.mip_dual_bound), found.objective_function_value if proved else None
 
 
-if __name__ == "__main__":  # a problem as JSON: api/proving.py
+if __name__ == "__main__":  # a problem as JSON: api/placing.py
     asked = json.loads(sys.argv[1])
     dims, nodes, offsets, weights, periodic = (asked[key] for key in ("dims", "nodes", "offsets", "weights", "periodic"))
     print(json.dumps(proven_optimum(dims, nodes, offsets, weights, periodic, asked["most_seconds"])))

@@ -54,9 +54,9 @@ def problem_of(
     if dims and len(nodes) > (cells := math.prod(dims)):
         raise InputError(f"there are {len(nodes)} nodes for {cells} ranks: give at most one node a rank")
     flags = [False] * len(dims) if periodic is None else [bool(flag) for flag in periodic]
+    offsets, own_weights = offsets_of(stencil, len(dims))
+    heavy = own_weights if weights is None else list(weights)
     try:
-        offsets, own_weights = offsets_of(stencil, len(dims))
-        heavy = own_weights if weights is None else list(weights)
         _core.check_mapping(dims, nodes, offsets, heavy)
     except ValueError as error:
         raise InputError(str(error)) from None
@@ -71,10 +71,13 @@ def problem_of(
 
 
 def offsets_of(stencil: str | Sequence[Sequence[int]], ndim: int) -> tuple[list[list[int]], list[int]]:
-    """Return a stencil's offsets and their weights. Raises ValueError and InputError."""
+    """Return a stencil's offsets and their weights. Raises InputError."""
     if isinstance(stencil, str):
         # Ids and offsets are ASCII; what is not cannot be a stencil, and a stray byte must not be a TypeError.
-        return _core.parse_stencil(stencil.encode("ascii", "replace").decode(), ndim)
+        try:
+            return _core.parse_stencil(stencil.encode("ascii", "replace").decode(), ndim)
+        except ValueError as error:
+            raise InputError(str(error)) from None
     offsets = [list(offset) for offset in stencil]
     for offset in offsets:
         if any(abs(component) > 2**31 for component in offset):

@@ -77,10 +77,7 @@ def choose_slots(
     price: StepPricer | None = None,
 ) -> Slots:
     """Choose how many ranks each node gets: those whose mapping sends least between nodes, or takes least time by ``price``."""
-    ranks = 1
-    for size in grid:
-        ranks *= size
-    ways = ways_to_fill(slots, ranks)
+    ways = ways_to_fill(slots, math.prod(grid))
     results = [
         map_grid(
             grid, [size for size in way if size], stencil, periodic, ["auto"], how=How(keep_maps=False, weights=weights,

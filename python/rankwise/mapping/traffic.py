@@ -10,12 +10,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from rankwise import _core
 from rankwise.errors import InputError
+from rankwise.files import plain, read_text
 from rankwise.mapping.levels import Above, LevelScore, crossings
 from rankwise.mapping.mapper import (
     ALL,
@@ -30,6 +32,7 @@ from rankwise.mapping.mapper import (
     results_of,
     steps_of,
 )  # fmt: skip
+from rankwise.observe.record import MAGIC, Record, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,12 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Nodes: TypeAlias = NDArray[np.int32]
-from pathlib import Path
-
-import numpy as np
-
-from rankwise.files import plain, read_text
-from rankwise.observe.record import MAGIC, Record, read_record
 
 OBSERVED, BLOCKED, CYCLIC, REFINED = "observed", "blocked", "cyclic", "refined"
 _HEAVIEST = 2**30  # the search adds up weights in 32 bits

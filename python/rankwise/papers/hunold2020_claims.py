@@ -16,7 +16,6 @@ from rankwise.library import header
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
 from rankwise.mapping import How, map_grid
-from rankwise.mapping.dims import balanced_dims
 from rankwise.papers import printed
 from rankwise.papers.claims import (
     ANY,
@@ -35,6 +34,7 @@ from rankwise.papers.claims import (
 from rankwise.papers.hunold2020_scores import COMPARED, Distribution, Scored, distributions
 from rankwise.papers.hunold2020_times import GRIDS, MACHINES, STENCILS, PublishedTime, fit_line
 from rankwise.units import format_time
+from rankwise.workloads.exchange import balanced_grid
 
 NEAR, HOPS, COMPONENT = STENCILS
 HYPERPLANE, KD, STRIPS = PRESENTED = ("hyperplane", "kd-tree", "stencil-strips")
@@ -400,7 +400,7 @@ CLAIMS: Sequence[Claim[Evidence]] = (
     *_machines(),
     Claim("VI-B, Listing 1", "8 arguments of MPIX_Cart_stencil_comm", exactly(8), _arguments, "{:.0f}", "rankwise preload"),
     Claim("VI-B", "MPI_Dims_create: 50x48 and 75x64", NONE,
-          lambda of: counted([g for g in GRIDS.values() if balanced_dims(math.prod(g), of.axes) != g]),
+          lambda of: counted([g for g in GRIDS.values() if balanced_grid(math.prod(g), of.axes) != g]),
           "{:.0f} differ", _MAP),
     Claim("VI-C", "144 instances", exactly(144),
           lambda of: len({(r.instance.nodes, r.instance.ranks_per_node, len(r.instance.grid))

@@ -13,11 +13,11 @@ from functools import cache
 import numpy as np
 
 from rankwise.mapping import How, map_grid
-from rankwise.mapping.dims import balanced_dims
 from rankwise.mapping.mapper import steps_of
 from rankwise.papers import printed
 from rankwise.papers.hunold2020_times import GRIDS, STENCILS
 from rankwise.records import Record, computed, key, record
+from rankwise.workloads.exchange import balanced_grid
 
 NODES = tuple(range(10, 32, 3))
 RANKS_PER_NODE = (*range(10, 32, 3), 32)
@@ -65,7 +65,7 @@ class Scored(Record):
 def instances() -> list[Instance]:
     """The 144 grids of section VI-C with each of the three stencils."""
     return [
-        Instance(nodes, ppn, balanced_dims(nodes * ppn, ndim), stencil)
+        Instance(nodes, ppn, balanced_grid(nodes * ppn, ndim), stencil)
         for stencil in STENCILS
         for ndim in (2, 3)
         for nodes in NODES

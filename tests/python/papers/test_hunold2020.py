@@ -12,9 +12,10 @@ import pytest
 import schemas
 from rankwise.api.reporting import Reproduced
 from rankwise.files import json_text
-from rankwise.mapping.dims import balanced_dims, count_factorisations, divisors, factorisations
+from rankwise.mapping.dims import count_factorisations, divisors, factorisations
 from rankwise.papers import hunold2020
 from rankwise.papers import hunold2020_scores as scores
+from rankwise.workloads.exchange import balanced_grid
 
 SCORES = Path(__file__).parents[2] / "data" / "hunold2020_scores.csv"
 
@@ -71,5 +72,5 @@ def test_factorisations_are_all_there() -> None:
             found = list(factorisations(ranks, ndim))
             assert len(found) == len(set(found)) == count_factorisations(ranks, ndim)
             assert all(math.prod(dims) == ranks for dims in found)
-    assert balanced_dims(2400, 2) == (50, 48)
-    assert balanced_dims(31 * 31, 3) == (31, 31, 1)
+    assert balanced_grid(2400, 2) == (50, 48)
+    assert balanced_grid(31 * 31, 3) == (31, 31, 1)
