@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 LineFit = Callable[[Array, Array], tuple[float, float]]
 
 _MOST_STEPS = 30
-_MOST_SEGMENTS = 5
+MOST_SEGMENTS = 5
 _LEAST_POINTS = 3
 
 
@@ -102,7 +102,7 @@ def relative_residuals(sizes: Array, times_s: Array, lines: list[Line]) -> Array
 
 
 def find_lines(
-    sizes: Array, times_s: Array, noise: float = 1e-3, most: int = _MOST_SEGMENTS, line: LineFit = fit_line_in_logs
+    sizes: Array, times_s: Array, noise: float = 1e-3, most: int = MOST_SEGMENTS, line: LineFit = fit_line_in_logs
 ) -> list[Line]:
     """Return the piecewise model: the number of lines and their breaks by the Bayesian information criterion.
 
@@ -111,7 +111,7 @@ def find_lines(
     for each number of lines; the criterion then takes fewer lines unless more pay for their parameters.
     """
     n = sizes.size
-    if n < 2 * _LEAST_POINTS:
+    if n < 2 * _LEAST_POINTS or most == 1:
         return [Line(0, n - 1, *line(sizes, times_s))]
     cost = _costs(sizes, times_s)
     best = cost[0].copy()  # best[last]: least cost of rows 0..last with the current number of lines

@@ -152,14 +152,8 @@ def with_contention(model: LinkModel, factor: float, from_bytes: int) -> LinkMod
             continue
         if segment.from_bytes < from_bytes:
             segments.append(dataclasses.replace(segment, to_bytes=from_bytes))
-        segments.append(
-            Segment(
-                max(segment.from_bytes, from_bytes),
-                segment.to_bytes,
-                factor * segment.alpha_s,
-                factor * segment.beta_s_per_byte,
-            )
-        )
+        start, beta = max(segment.from_bytes, from_bytes), segment.beta_s_per_byte
+        segments.append(Segment(start, segment.to_bytes, factor * segment.alpha_s, factor * beta))
     return LinkModel(
         "max-rate", tuple(segments), f"{model.method}; times {factor:.3f} from {from_bytes} B on", model.relative_error
     )

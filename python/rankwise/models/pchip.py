@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,9 +42,7 @@ def fit(way: Way) -> LinkModel:
         parameter_count=int(way.sizes.size),
     )  # fmt: skip
     at_rows = np.array([model.time_s(size) for size in sizes])
-    return LinkModel(
-        model.name, model.segments, model.method, rms_error(at_rows, way.times_s), parameter_count=model.parameter_count
-    )
+    return replace(model, relative_error=rms_error(at_rows, way.times_s))
 
 
 def pooled(values: Array) -> Array:

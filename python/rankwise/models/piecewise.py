@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.machine.link import LinkModel, Segment
-from rankwise.models.fit import Line, LineFit, find_lines, fit_line, fit_line_in_logs, refit, relative_residuals
+from rankwise.models.fit import MOST_SEGMENTS, Line, LineFit, find_lines, fit_line, fit_line_in_logs, refit, relative_residuals
 from rankwise.models.measured import Way
 
 NAME = "piecewise"
 _TABLE_NOISE = 0.05  # relative, of a row in a table that says nothing of its spread
 
 
-def fit(way: Way, line: LineFit = fit_line_in_logs) -> LinkModel:
-    """Fit lines between breaks. An eager or rendezvous limit that the data shows is one of the breaks."""
+def fit(way: Way, line: LineFit = fit_line_in_logs, most: int = MOST_SEGMENTS) -> LinkModel:
+    """Fit at most so many lines between breaks. An eager or rendezvous limit that the data shows is one of the breaks."""
     x, y = way.sizes, way.times_s
-    lines = find_lines(x, y, way.noise, line=line)
+    lines = find_lines(x, y, way.noise, most, line)
     refits = [refit(x, way.column(i).times_s, lines, line) for i in range(way.columns_s.shape[1])]
     segments = []
     for i, one in enumerate(lines):
