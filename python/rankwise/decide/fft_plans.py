@@ -17,7 +17,7 @@ from rankwise.machine.profile import Profile
 from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row, Span
 from rankwise.workloads.fft3d import FftCase
-from rankwise.workloads.fft3d_case import TIMED
+from rankwise.workloads.fft3d_case import TIMED, figures_of
 
 _GAIN = 0.03  # another than the judge's first must be as much quicker
 
@@ -76,10 +76,7 @@ def _row(case: FftCase, one: Mapping[str, Any], library: str) -> Row:
     return Row.of(
         "run" if is_tried else "model", case, Span.point(float(one["tried_s" if is_tried else "predicted_s"])),
         case.messages_sent, case.bytes_sent, None, notes,
-        figures={
-            "per_rank": [], "isolated": {}, "terms": {"judge_s": float(one["predicted_s"])}, "checks": {}, "library": library,
-            "array_bytes": None, "memory_bytes": None,
-        },
+        figures=figures_of(library, {"judge_s": float(one["predicted_s"])}),
     )  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -20,6 +19,7 @@ from rankwise.machine.profile import Profile
 from rankwise.records import Interval, Record, computed, key, record, told
 from rankwise.report.reproduction import Section
 from rankwise.units import format_size, format_time
+from rankwise.workloads.base import Span
 from rankwise.workloads.exchange import Asked, make_cases
 
 BOXES = 64
@@ -33,18 +33,6 @@ ORDERS = {
 }
 
 
-@dataclass(frozen=True)
-class Time:
-    """A predicted time with the ends of its 95 % interval, in seconds."""
-
-    time_s: float
-    low_s: float
-    high_s: float
-
-    def scaled(self, factor: float) -> Time:
-        return Time(*(factor * end for end in (self.time_s, self.low_s, self.high_s)))
-
-
 @record
 class Duel(Record):
     """The Shift against the best team size, for one order, reading, block size and cutoff."""
@@ -53,12 +41,12 @@ class Duel(Record):
     reading: str = key("how teams are read: pooled or replicated")
     message_bytes: int = key("size of a box's block")
     cutoff: int = key("layers of neighbours, k")
-    shift: Time
-    team: Time
+    shift: Span
+    team: Span
     shift_s = computed("predicted time of the Shift", float, lambda duel: duel.shift.time_s)
-    shift_ci_s = computed("", Interval, lambda duel: (duel.shift.low_s, duel.shift.high_s))
+    shift_ci_s = computed("", Interval, lambda duel: duel.shift.ends_s)
     team_shift_s = computed("predicted time of Team Shift", float, lambda duel: duel.team.time_s)
-    team_shift_ci_s = computed("", Interval, lambda duel: (duel.team.low_s, duel.team.high_s))
+    team_shift_ci_s = computed("", Interval, lambda duel: duel.team.ends_s)
     replication: int = key("ranks of a team, the better of 2 and 4")
 
     @property
@@ -71,7 +59,7 @@ class Duel(Record):
     @property
     def apart(self) -> bool:
         """Whether the two intervals do not meet."""
-        return self.team.high_s < self.shift.low_s or self.shift.high_s < self.team.low_s
+        return self.team.ends_s[1] < self.shift.ends_s[0] or self.shift.ends_s[1] < self.team.ends_s[0]
 
     @property
     def mark(self) -> str:
@@ -167,18 +155,18 @@ def sentence(found: Sequence[Duel], order: str) -> str:
 
 def _times(
     profile: Profile, algorithm: str, mode: str, sizes: Sequence[int], replication: int | None, reading: str
-) -> Mapping[tuple[int, int], Time]:
+) -> Mapping[tuple[int, int], Span]:
     replications = None if replication is None else [replication]
     asked = Asked([algorithm], [mode], list(CUTOFFS), sizes, replications=replications, team_boxes=reading)
     cases = make_cases(asked, [BOXES], [True])
     rows = predict_rows(profile, cases)
     return {
-        (case.message_bytes, case.cutoff): Time(row.time_s, *(row.interval_s or (row.time_s, row.time_s)))
+        (case.message_bytes, case.cutoff): Span(row.time_s, row.time_lo_s, row.time_hi_s)
         for case, row in zip(cases, rows, strict=True)
     }
 
 
-def _in_turns(time: Time, reading: str, replication: int, alone_s: float) -> Time:
+def _in_turns(time: Span, reading: str, replication: int, alone_s: float) -> Span:
     """A team's round where a rank sends or receives: each of its exchanges takes two; what goes down a tree goes one way."""
     if reading == "pooled":
         return time.scaled(2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -54,6 +54,15 @@ class Span(Record):
     @classmethod
     def point(cls, time_s: float) -> Span:
         return cls(time_s, time_s, time_s)
+
+    @classmethod
+    def sum(cls, spans: Iterable[Span]) -> Span:
+        """Return what some take one after the other."""
+        every = [(span.time_s, *span.ends_s) for span in spans]
+        return cls(*map(sum, zip(*every, strict=True))) if every else cls.point(0)
+
+    def scaled(self, factor: float) -> Span:
+        return Span(*(factor * end for end in (self.time_s, *self.ends_s)))
 
 
 @dataclass(frozen=True)

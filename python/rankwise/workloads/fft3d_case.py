@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rankwise import _core
 from rankwise.records import Record, key, record, told
@@ -74,6 +75,14 @@ class FftFigures(Record):
     array_bytes: int | None = key("the array of all ranks")
     memory_bytes: int | None = key("memory of a rank")
     shortened: ShortenedSpans = key("what was shortened to fit the time", optional=True)
+
+
+def figures_of(library: str | None, terms: Mapping[str, float | None]) -> dict[str, Any]:
+    """Return what FFTs have of a row that was not run by itself: the terms of the model."""
+    return {
+        "per_rank": [], "isolated": {}, "terms": terms, "checks": {}, "library": library, "array_bytes": None,
+        "memory_bytes": None,
+    }  # fmt: skip
 
 
 @record

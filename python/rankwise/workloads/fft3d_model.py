@@ -8,7 +8,7 @@ that of the all-to-all (``measured``), or that of the pairwise schedule by the j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from rankwise import _core
@@ -17,7 +17,7 @@ from rankwise.machine.fft_rates import FftRates, RankRates
 from rankwise.machine.profile import Profile
 from rankwise.models.fft3d import Transform, connected_network_time, flops_time, literal, memory_time, shuffle_time
 from rankwise.workloads.base import Pricer, Program, Row, Span, Transpose
-from rankwise.workloads.fft3d_case import LITERAL, MEASURED, PHASES, TIMED, WALK, FftTransform, Ingredients
+from rankwise.workloads.fft3d_case import LITERAL, MEASURED, PHASES, TIMED, WALK, FftTransform, Ingredients, figures_of
 
 
 def predicted(case: FftTransform, model: Pricer) -> Row:
@@ -53,14 +53,11 @@ def predicted(case: FftTransform, model: Pricer) -> Row:
         parts["exchange"] = _over_groups(case, lambda together: _walk(case, model, True, together))
         terms["walk_s"] = parts["exchange"].time_s
     return Row.of(
-        "model", case, _between_rates(case, rates, _sum(parts.values())), case.messages_sent, case.bytes_sent, None,
+        "model", case, _between_rates(case, rates, Span.sum(parts.values())), case.messages_sent, case.bytes_sent, None,
         list(_notes(case, fft3d, rates, network)),
         oversubscribed=rates.oversubscribed,
         parts=parts,
-        figures={
-            "per_rank": [], "isolated": {}, "terms": terms, "checks": {}, "library": fft3d.library, "array_bytes": None,
-            "memory_bytes": None,
-        },
+        figures=figures_of(fft3d.library, terms),
     )  # fmt: skip
 
 
@@ -70,11 +67,11 @@ def _of_ingredients(case: FftTransform, model: Pricer) -> Row:
     if made_of is None:
         raise InputError("this transform was not timed: ask by 'rankwise predict fft3d', or take --reading calibrated")
     parts = {phase: Span.point(case.batch * made_of.times_s[phase]) for phase in PHASES}
-    span = _times(case.batch, made_of.span)
+    span = made_of.span.scaled(case.batch)
     notes = [f"timed here in {made_of.launches} launches"]
     if made_of.alone:
         parts["exchange"] = _exchanges(case, model, made_of.on_node)
-        span = _sum([span, parts["exchange"]])
+        span = Span.sum([span, parts["exchange"]])
         hidden = _hidden_s(case, model, made_of)
         if hidden > 0:
             span = Span(span.time_s - hidden, span.ends_s[0] - hidden, span.ends_s[1] - hidden)
@@ -88,10 +85,7 @@ def _of_ingredients(case: FftTransform, model: Pricer) -> Row:
     return Row.of(
         "model", case, span, case.messages_sent, case.bytes_sent, None, notes,
         parts=parts,
-        figures={
-            "per_rank": [], "isolated": {}, "terms": {"imbalance_s": made_of.times_s["imbalance"]}, "checks": {},
-            "library": made_of.library, "array_bytes": None, "memory_bytes": None,
-        },
+        figures=figures_of(made_of.library, {"imbalance_s": made_of.times_s["imbalance"]}),
     )  # fmt: skip
 
 
@@ -111,7 +105,7 @@ def _hidden_s(case: FftTransform, model: Pricer, made_of: Ingredients) -> float:
 
 def _over_groups(case: FftTransform, of_group: Callable[[int], Span]) -> Span:
     """Return what the groups of fields that travel together take, one after the other."""
-    return _sum(_times(groups, of_group(fields)) for groups, fields in case.groups)
+    return Span.sum(of_group(fields).scaled(groups) for groups, fields in case.groups)
 
 
 def _exchanges(case: FftTransform, model: Pricer, on_node: int) -> Span:
@@ -127,7 +121,7 @@ def _of_group(case: FftTransform, model: Pricer, on_node: int, fields: int) -> S
     block = fields * case.bytes_per_rank / case.ranks / case.chunks
     within = model.price(case, Program(Transpose((nodes, on_node), (1,), False)), round(block * nodes)).span
     between = model.price(case, Program(Transpose((nodes, on_node), (0,), False)), round(block * on_node)).span
-    return _times(passes, _sum([within, between, within]))
+    return Span.sum([within, between, within]).scaled(passes)
 
 
 def modelled(case: FftTransform, row: Row) -> Row:
@@ -138,10 +132,7 @@ def modelled(case: FftTransform, row: Row) -> Row:
         "model", case, shortened["total"], case.messages_sent, case.bytes_sent, None, (),
         oversubscribed=row.oversubscribed,
         parts={phase: shortened[phase] for phase in PHASES},
-        figures={
-            "per_rank": [], "isolated": {}, "terms": {"imbalance_s": shortened["imbalance"].time_s}, "checks": {},
-            "library": row.figures["library"], "array_bytes": None, "memory_bytes": None,
-        },
+        figures=figures_of(row.figures["library"], {"imbalance_s": shortened["imbalance"].time_s}),
     )  # fmt: skip
 
 
@@ -235,17 +226,7 @@ def _walk(case: FftTransform, model: Pricer, pairwise: bool, fields: int) -> Spa
         for axis, ranks in ((1, p2), (0, p1))
         if ranks > 1
     ]
-    return _times(passes, _sum(spans))
-
-
-def _sum(spans: Iterable[Span]) -> Span:
-    spans = list(spans)
-    return Span(sum(s.time_s for s in spans), sum(s.ends_s[0] for s in spans), sum(s.ends_s[1] for s in spans))
-
-
-def _times(count: int, span: Span) -> Span:
-    """Return what so many alike take, one after the other."""
-    return Span(count * span.time_s, count * span.ends_s[0], count * span.ends_s[1])
+    return Span.sum(spans).scaled(passes)
 
 
 def _notes(case: FftTransform, fft3d: FftRates, rates: RankRates, network: str) -> Iterator[str]:

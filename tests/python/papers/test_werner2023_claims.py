@@ -45,7 +45,7 @@ def test_receives_posted_first_halve_the_shift(study: Study) -> None:
 
 def test_the_map_says_where_the_intervals_overlap(study: Study) -> None:
     for duel in study.duels:
-        ends = sorted([(duel.shift.low_s, duel.shift.high_s), (duel.team.low_s, duel.team.high_s)])
+        ends = sorted([duel.shift.ends_s, duel.team.ends_s])
         assert duel.mark.isupper() == (ends[0][1] < ends[1][0])
         assert duel.mark.upper() == ("T" if duel.team.time_s < duel.shift.time_s else "S")
 
