@@ -367,18 +367,16 @@ def read_graph(path: Path) -> Traffic:
         pass  # the next reader says it
     text = _Text(path, read_text(path, "--graph", _FIX).splitlines())
     first = next((line for line in text.lines if line.strip()), "")
-    if first.lower().startswith("%%matrixmarket"):
-        ranks, triples = _matrix_market(text)
-    elif not first:
+    if not first:
         raise InputError(f"--graph {path} is empty: {_FIX}")
-    else:
-        ranks, triples = (_csv if "," in first else _metis)(text)
-    if sum(triples[2]) >= _MOST_BYTES:
+    read = _matrix_market if first.lower().startswith("%%matrixmarket") else _csv if "," in first else _metis
+    ranks, sent = read(text)
+    if sum(weight for *_, weight in sent) >= _MOST_BYTES:
         raise InputError(f"--graph {path}: its weights come to 2^53 or more: give them in larger units")
-    return Traffic.of_pairs(path.name, ranks, triples)
+    return Traffic.of_pairs(path.name, ranks, tuple(np.array(sent, np.int64).reshape(-1, 3).T))
 
 
-_Triples = tuple[list[int], list[int], list[int]]
+_Sent = list[tuple[int, int, int]]  # sender, receiver, bytes
 
 
 @dataclass
@@ -424,7 +422,7 @@ class _Text:
         return value
 
 
-def _matrix_market(text: _Text) -> tuple[int, _Triples]:
+def _matrix_market(text: _Text) -> tuple[int, _Sent]:
     words = text.lines[0].lower().split()
     known = len(words) == 5 and words[3] in ("real", "integer", "pattern") and words[4] in ("general", "symmetric")
     if not known or words[1:3] != ["matrix", "coordinate"]:
@@ -437,9 +435,7 @@ def _matrix_market(text: _Text) -> tuple[int, _Triples]:
     if size[0] != size[1]:
         raise text.wrong(at, f"{size[0]} rows and {size[1]} columns are no square: give a row and a column for each rank")
     ranks, entries = text.ranks(at, size[0]), text.whole(at, size[2], "the number of entries")
-    source: list[int] = []
-    dest: list[int] = []
-    weight: list[int] = []
+    pairs: _Sent = []
     found = 0
     for at, row in rows:
         found += 1
@@ -448,16 +444,13 @@ def _matrix_market(text: _Text) -> tuple[int, _Triples]:
         a = text.rank(at, row[0], ranks)
         b = text.rank(at, row[1], ranks, own=a)
         sent = text.whole(at, row[2], "the weight") if with_values else 1
-        for i, j in ((a, b), (b, a)) if mirrored else ((a, b),):
-            source.append(i)
-            dest.append(j)
-            weight.append(sent)
+        pairs += [(a, b, sent), (b, a, sent)] if mirrored else [(a, b, sent)]
     if found != entries:
         raise text.wrong(at, f"the last of {found} entries, and the head promises {entries}")
-    return ranks, (source, dest, weight)
+    return ranks, pairs
 
 
-def _metis(text: _Text) -> tuple[int, _Triples]:
+def _metis(text: _Text) -> tuple[int, _Sent]:
     rows = text.rows("%", blank=True)
     at, head = next(rows, (1, []))
     if not 2 <= len(head) <= 4:
@@ -494,13 +487,11 @@ def _metis(text: _Text) -> tuple[int, _Triples]:
             raise text.wrong(line_of[a], f"the edge from {a + 1} to {b + 1} does not weigh the same at both: fix one end")
     if len(pairs) != 2 * edges:
         raise InputError(f"--graph {text.path}: it has {len(pairs) // 2} edges, and its head promises {edges}: fix the head")
-    return ranks, ([a for a, _ in pairs], [b for _, b in pairs], list(pairs.values()))
+    return ranks, [(*ends, sent) for ends, sent in pairs.items()]
 
 
-def _csv(text: _Text) -> tuple[int, _Triples]:
-    source: list[int] = []
-    dest: list[int] = []
-    weight: list[int] = []
+def _csv(text: _Text) -> tuple[int, _Sent]:
+    pairs: _Sent = []
     rows = [(at, line.split(",")) for at, line in enumerate(text.lines, 1) if line.strip() and not line.startswith("#")]
     for own, (at, words) in enumerate(rows):
         if len(words) != len(rows):
@@ -510,7 +501,5 @@ def _csv(text: _Text) -> tuple[int, _Triples]:
             if sent and other == own:
                 raise text.wrong(at, f"rank {own + 1} sends to itself: write 0 in column {own + 1}")
             if sent:
-                source.append(own)
-                dest.append(other)
-                weight.append(sent)
-    return len(rows), (source, dest, weight)
+                pairs.append((own, other, sent))
+    return len(rows), pairs
