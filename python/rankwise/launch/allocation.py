@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
@@ -30,7 +30,7 @@ class Allocation:
 
     def present_hosts(self) -> tuple[str, ...]:
         """Return the nodes that the job still has and that work, in their order; those it was given where Slurm is silent."""
-        here = self._job_hosts() or self.hosts
+        here = _hosts_of(_job_words(self.job_id)) or self.hosts
         lost = self._down()
         return tuple(host for host in self.hosts if host in here and host not in lost)
 
@@ -50,10 +50,6 @@ class Allocation:
             return ""
         words = ", ".join(f"{host} ({down.get(host, 'taken from the job')})" for host in gone)
         return f"job {self.job_id} has lost {words}, {len(self.hosts) - len(gone)} of its {len(self.hosts)} nodes are left"
-
-    def _job_hosts(self) -> tuple[str, ...]:
-        nodes = _job_words(self.job_id).get("NodeList", "(null)")
-        return () if nodes == "(null)" else tuple(parse_hosts(nodes))
 
     def _down(self) -> dict[str, str]:
         """Return the state and reason of nodes that do not work."""
@@ -87,7 +83,7 @@ def allocated_hosts() -> tuple[str, ...]:
     if allocation is None:
         return ()
     words = _job_words(allocation.job_id)
-    has = tuple(parse_hosts(words["NodeList"])) if words.get("NodeList", "(null)") != "(null)" else ()
+    has = _hosts_of(words)
     if words.get("JobState") in _ENDED or (has and set(has).isdisjoint(allocation.hosts)):
         state = words.get("JobState", "")
         what = f"has other nodes ({words.get('NodeList')})"
@@ -140,8 +136,17 @@ def _variable(*names: str) -> str:
 
 def _nodes_of(job: str) -> str:
     words = _job_words(job)
-    nodes = words.get("NodeList", "(null)")
-    return "" if nodes == "(null)" or words.get("JobState") in _ENDED else nodes
+    return "" if words.get("JobState") in _ENDED else _node_list(words)
+
+
+def _node_list(words: Mapping[str, str]) -> str:
+    """Return the list of nodes in Slurm's words of a job; empty where they name none."""
+    return words.get("NodeList", "").replace("(null)", "")
+
+
+def _hosts_of(words: Mapping[str, str]) -> tuple[str, ...]:
+    nodes = _node_list(words)
+    return tuple(parse_hosts(nodes)) if nodes else ()
 
 
 def _job_words(job: str) -> dict[str, str]:
@@ -150,7 +155,7 @@ def _job_words(job: str) -> dict[str, str]:
         return {}
     try:
         code, text = output_of(("scontrol", "show", "job", "-o", job), timeout_s=20)
-    except (UnusableEnvironmentError, RankwiseError):
+    except RankwiseError:
         return {}
     if code != 0:
         return {"JobState": _UNKNOWN} if "invalid job id" in text.lower() else {}
@@ -163,20 +168,14 @@ def _ask(*command: str) -> str:
     """Return what a Slurm command prints; nothing when it fails, for that must not hide what went wrong before."""
     try:
         code, text = output_of(command, timeout_s=20)
-    except (UnusableEnvironmentError, RankwiseError):
+    except RankwiseError:
         return ""
     return text if code == 0 else ""
 
 
 def leaf_switches(hosts: Sequence[str]) -> list[str | None]:
     """Return each host's leaf switch, None where nobody knows it."""
-    if shutil.which("scontrol") is None:
-        return [None] * len(hosts)
-    try:
-        code, text = output_of(["scontrol", "show", "topology"], timeout_s=20)
-    except RankwiseError:
-        return [None] * len(hosts)
-    leaf_of = parse_topology(text) if code == 0 else {}
+    leaf_of = parse_topology(_ask("scontrol", "show", "topology"))
     return [leaf_of.get(host) for host in hosts]
 
 

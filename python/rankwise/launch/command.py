@@ -62,23 +62,23 @@ def _is_elf(path: str) -> bool:
         return stream.read(4) == b"\x7fELF"
 
 
-def mpi_libraries(program: Path) -> list[str]:
-    """Return the names of the MPI libraries that a program is linked with."""
+def _linked(program: Path) -> list[tuple[str, str]]:
+    """Return the names of the MPI libraries that a program is linked with, each with its file (empty: it is not found)."""
     try:
         text = output_of(["ldd", str(program)])[1]
     except RankwiseError:
         return []
-    return re.findall(r"^\s*(libmpi(?:ch|_abi)?\.so\S*)", text, re.MULTILINE)
+    return re.findall(r"^\s*(libmpi(?:ch|_abi)?\.so\S*)(?: => (/.*?)(?: \(0x|$))?", text, re.MULTILINE)
+
+
+def mpi_libraries(program: Path) -> list[str]:
+    """Return the names of the MPI libraries that a program is linked with."""
+    return [name for name, _ in _linked(program)]
 
 
 def mpi_library_path(program: Path) -> Path | None:
     """Return the file of the MPI library that a program is linked with; None for none, or one that is not found."""
-    try:
-        text = output_of(["ldd", str(program)])[1]
-    except RankwiseError:
-        return None
-    found = re.search(r"^\s*libmpi(?:ch|_abi)?\.so\S* => (/.*?)(?: \(0x|$)", text, re.MULTILINE)
-    return Path(found[1]) if found else None
+    return next((Path(path) for _, path in _linked(program) if path), None)
 
 
 def names_mpi(program: Path) -> tuple[bool, bool]:
