@@ -22,12 +22,11 @@ from rankwise.machine.profile import Profile
 from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import LEAST_NOISE, Way
-from rankwise.papers import printed
 from rankwise.papers.claims import judge
 from rankwise.papers.claims import section as claims_section
 from rankwise.papers.wagner2024_claims import CLAIMS, Tables
 from rankwise.papers.wagner2024_effects import (
-    RESOLUTION_S,
+    LINKS,
     TEN_RUNS,
     WORDS,
     Array,
@@ -37,7 +36,7 @@ from rankwise.papers.wagner2024_effects import (
     crossings,
     drop_of,
     section,
-    table_1,
+    tabled,
 )
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import RATE, TIME, Chart, SizeAxis, Spec, cursor, field_of, log_axis, nearest, rows
@@ -48,8 +47,6 @@ from rankwise.units import format_bandwidth, format_size, format_time
 
 BANDWIDTH = "bandwidth-window-64"  # 64 messages in flight, as osu_bw has by default
 _RUNS = 10
-# The paper's placements are our link classes.
-LINKS = {"different_cores": "same-socket", "different_sockets": "other-socket", "different_nodes": "other-node"}
 
 
 @record
@@ -99,31 +96,13 @@ class Fitted(Record):
 
 def published() -> list[Series]:
     """Return Table 3: mean and standard deviation over ten runs, one series a placement."""
-    found = []
-    for placement, link in LINKS.items():
-        rows = (list(row.values())[1:] for row in printed("wagner2024_ten_runs") if row["placement"] == placement)
-        sizes, *figures = zip(*rows, strict=True)
-        times_s, times_sigma_s, rates, rates_sigma = (np.array(of, dtype=np.float64) for of in figures)
-        found.append(Series(link, _RUNS, np.array(sizes), times_s, times_sigma_s, rates, rates_sigma, RESOLUTION_S))
-    return found
-
-
-def single_run() -> dict[str, dict[int, tuple[float, float | None]]]:
-    """Return Table 2: latency in s and bandwidth in bytes/s of one run, by link class and size."""
-    found: dict[str, dict[int, tuple[float, float | None]]] = {}
-    for row in printed("wagner2024_single_run"):
-        found.setdefault(LINKS[row["placement"]], {})[row["message_bytes"]] = (row["latency_us"], row["bandwidth_MBps"])
-    return found
+    return [tabled("wagner2024_ten_runs", placement, _RUNS) for placement in LINKS]
 
 
 def tables() -> Tables:
     """Return what the text's sentences are about."""
-    single = []
-    for link, table in single_run().items():
-        latency_s, bandwidth = (np.array(of, dtype=np.float64) for of in zip(*table.values(), strict=True))
-        none = np.zeros(len(table))
-        single.append(Series(link, 1, np.array(list(table)), latency_s, none, bandwidth, none, RESOLUTION_S))
-    return Tables(table_1(), single, published())
+    single = [tabled("wagner2024_single_run", placement) for placement in LINKS]
+    return Tables(tabled("wagner2024_one_node"), single, published())
 
 
 def measured(paths: Sequence[Path]) -> tuple[list[Series], list[str]]:
@@ -247,7 +226,7 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
             (f"Mean and standard deviation over {_RUNS} runs (the paper's Table 3); the single run is its Table 2.",),
             (
                 *(_table(fitted, "table-3", "Table 3") for fitted in theirs),
-                _single_table(),
+                _single_table(of.single),
                 *_pictures("single-", [fit(series) for series in of.single], "Table 2, Figures 7 and 8"),
             ),
         ),
@@ -407,17 +386,16 @@ def _table(fitted: Fitted, name: str, title: str) -> Table[Measured]:
     return Table(TEN_RUNS, fitted.series.rows(), name=f"{name}-{fitted.series.name}", caption=caption)
 
 
-def _single_table() -> Table[int]:
-    runs = single_run()
+def _single_table(single: Sequence[Series]) -> Table[tuple[Measured, ...]]:
+    def of(number: int, unit: str, scale: float, name: str) -> Column[tuple[Measured, ...]]:
+        head, key = f"{WORDS[single[number].name]}: {unit}", f"{single[number].name}_{name}"
+        return Column(head, lambda row: getattr(row[number], name), lambda found: f"{scale * found:.2f}", key)
 
-    def of(link: str, which: int) -> Column[int]:
-        unit, scale, name = (("us", 1e6, "latency_s"), ("MB/s", 1e-6, "bandwidth_bytes_per_s"))[which]
-        head, key = f"{WORDS[link]}: {unit}", f"{link}_{name}"
-        return Column(head, lambda size: runs[link][size][which], lambda found: f"{scale * found:.2f}", key)
-
-    sizes: Column[int] = Column("size", int, format_size, "message_bytes")
-    columns = [sizes, *(of(link, which) for which in (0, 1) for link in LINKS.values())]
-    return Table(columns, list(next(iter(runs.values()))), name="table-2", caption="Table 2: a single run")
+    shown = (("us", 1e6, "latency_s"), ("MB/s", 1e-6, "bandwidth_bytes_per_s"))
+    sizes: Column[tuple[Measured, ...]] = Column("size", lambda row: row[0].message_bytes, format_size, "message_bytes")
+    columns = [sizes, *(of(number, *one) for one in shown for number in range(len(single)))]
+    rows = list(zip(*(series.rows() for series in single), strict=True))
+    return Table(columns, rows, name="table-2", caption="Table 2: a single run")
 
 
 def _pictures(prefix: str, fitted: Sequence[Fitted], of: str = "Measured here") -> tuple[Picture, ...]:

@@ -29,6 +29,8 @@ WORDS = {
     "same-core": "hardware threads of a core", "shared-cache": "cores that share a cache", "same-socket": "cores of a socket",
     "other-socket": "sockets of a node", "other-node": "nodes",
 }  # fmt: skip
+# The paper's placements are our link classes.
+LINKS = {"different_cores": "same-socket", "different_sockets": "other-socket", "different_nodes": "other-node"}
 RESOLUTION_S = 0.01e-6  # latencies are printed so
 _OVERLAPS = 1.5  # bandwidth over size / latency, from which on messages in flight overlap
 
@@ -193,11 +195,23 @@ def largest_spread(series: Series) -> tuple[float, int]:
     return float(np.max(share)), int(series.sizes[int(np.argmax(share))])
 
 
-def table_1() -> Series:
-    """Return Table 1 as a series of one run."""
-    sizes, times_s, rates = zip(*(row.values() for row in printed("wagner2024_one_node")), strict=True)
-    zeros, bandwidth = np.zeros(len(sizes)), np.array(rates, dtype=np.float64)
-    return Series("same-socket", 1, np.array(sizes), np.array(times_s), zeros, bandwidth, zeros, RESOLUTION_S)
+def tabled(table: str, placement: str | None = None, runs: int = 1) -> Series:
+    """Return what a table of ``data`` prints of a placement, or all of it; a single run has no deviations."""
+    rows = [row for row in printed(table) if row.get("placement") == placement]
+
+    def figures(name: str) -> tuple[Array, Array]:
+        mean, sigma = (f"{name}_mean", f"{name}_sigma") if runs > 1 else (name, "")
+        return np.array([row[mean] for row in rows], np.float64), np.array([row.get(sigma, 0) for row in rows], np.float64)
+
+    link = "same-socket" if placement is None else LINKS[placement]
+    return Series(
+        link,
+        runs,
+        np.array([row["message_bytes"] for row in rows]),
+        *figures("latency_us"),
+        *figures("bandwidth_MBps"),
+        RESOLUTION_S,
+    )
 
 
 def why(ten: Sequence[Series]) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from rankwise.papers.claims import Verdict, judge
 from rankwise.papers.wagner2024 import published, tables
 from rankwise.papers.wagner2024_claims import CLAIMS, Tables
-from rankwise.papers.wagner2024_effects import table_1, why
+from rankwise.papers.wagner2024_effects import tabled, why
 
 
 def _of(of: Tables, where: str, says: str) -> Verdict:
@@ -16,7 +16,7 @@ def _of(of: Tables, where: str, says: str) -> Verdict:
 
 
 def test_table_1_is_as_printed() -> None:
-    one = table_1()
+    one = tabled("wagner2024_one_node")
     assert len(one.sizes) == 24
     assert one.latency_s[-1] == pytest.approx(765.60e-6) and one.bandwidth[17 + 1] == pytest.approx(12506.14e6)
 
