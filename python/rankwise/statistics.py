@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rankwise.distributions import f_quantile, t_quantile
 from rankwise.records import Interval, Record, key, record
@@ -279,3 +279,13 @@ def ratio_interval(base_s: Array, times_s: Array) -> tuple[float, float, float]:
     medians = [np.median(rng.choice(t, (_RESAMPLES, t.size)), axis=1) for t in (base_s, times_s)]
     low, high = interval_95(np.asarray(medians[0] / medians[1], dtype=np.float64))
     return float(np.median(base_s) / np.median(times_s)), low, high
+
+
+def rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
+    """Return Spearman's coefficient: the correlation of the ranks, of which equal values share theirs."""
+
+    def ranks(values: ArrayLike) -> Array:
+        _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+        return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[which])
+
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])

@@ -33,6 +33,7 @@ from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, Chart, Spec, field_of, series_scale, stop_of
 from rankwise.report.layers import layer, shapes, zoomed
 from rankwise.report.reproduction import Reproduction, Section
+from rankwise.statistics import rank_correlation
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
 from rankwise.workloads.stencil import StencilCase, stencil_cases
@@ -175,21 +176,12 @@ def agreements(rows: Sequence[Compared]) -> list[Agreement]:
                 ours = [row.speedup for row in group]
                 theirs = [row.published[machine] for row in group]
                 if len(group) >= 3 and len(set(ours)) > 1 and len(set(theirs)) > 1:
-                    correlations.append(_rank_correlation(ours, theirs))
+                    correlations.append(rank_correlation(ours, theirs))
             if others and correlations:
                 errors = [abs(row.speedup / row.published[machine] - 1) for row in others]
                 means = (float(np.mean(correlations)), float(np.mean(errors)), float(np.median(errors)))
                 found.append(Agreement(machine, size, *means, len(others)))
     return found
-
-
-def _rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
-    """Spearman's: the correlation of the ranks, equals sharing theirs."""
-
-    def ranks(values: Sequence[float]) -> list[float]:
-        return [sum(v < value for v in values) + (values.count(value) - 1) / 2 for value in values]
-
-    return float(np.corrcoef(ranks(list(a)), ranks(list(b)))[0, 1])
 
 
 def kept() -> list[Simulated]:

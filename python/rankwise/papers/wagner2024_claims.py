@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +15,7 @@ from rankwise.machine.library import load_machine
 from rankwise.papers.claims import NONE, Claim, Found, about, above, below, cannot, counted, exactly
 from rankwise.papers.wagner2024_effects import WORDS, Array, Series, constant_up_to, drop_of
 from rankwise.slurm.script import MAIL_TYPES, Settings
+from rankwise.statistics import rank_correlation
 from rankwise.units import format_size
 
 # Figure 5 (lstopo) and the list below it.
@@ -52,31 +52,16 @@ def _tasks(job: Settings, array: str) -> list[int]:
     return found
 
 
-def _misfits(sizes: NDArray[np.int64], values: Array) -> tuple[float, float]:
+def _exponential(values: Array, sizes: NDArray[np.int64], here: NDArray[np.bool_]) -> Found:
     """By how much a power of size and an exponential in it miss values: root mean square of the logarithm."""
-    y = np.log(values)
-    axes = np.log(sizes.astype(np.float64)), sizes.astype(np.float64)
+    y, size = np.log(values[here]), sizes[here].astype(np.float64)
+    axes = np.log(size), size
     power, exponential = (float(np.sqrt(np.mean((np.polyval(np.polyfit(x, y, 1), x) - y) ** 2))) for x in axes)
-    return power, exponential
-
-
-def _exponential(sizes: NDArray[np.int64], values: Array) -> Found:
-    power, exponential = _misfits(sizes, values)
-    p = np.polyfit(np.log(sizes.astype(np.float64)), np.log(values), 1)[0]
+    p = np.polyfit(axes[0], y, 1)[0]
     return (
         exponential / power,
         f"like size to the power {p:.2f}, off by {power:.0%}; an exponential is off by {exponential:.0%}",
     )
-
-
-def _latency_grows(of: Tables) -> Found:
-    large = of.one.sizes >= 2**16
-    return _exponential(of.one.sizes[large], of.one.latency_s[large])
-
-
-def _bandwidth_grows(of: Tables) -> Found:
-    climbs = of.one.has_bandwidth & (of.one.sizes <= 8192)
-    return _exponential(of.one.sizes[climbs], of.one.bandwidth[climbs])
 
 
 def _first_rise(of: Tables) -> Found:
@@ -116,72 +101,37 @@ def contrary(series: Sequence[Series], what: str) -> Found:
     return sum(map(len, found.values())), words
 
 
-def _contrary(table: Callable[[Tables], Sequence[Series]], what: str, of: Tables) -> Found:
-    return contrary(table(of), what)
-
-
-def _single(of: Tables) -> Sequence[Series]:
-    return of.single
-
-
-def _ten(of: Tables) -> Sequence[Series]:
-    return of.ten
-
-
-def _gap(of: Tables, at: int, what: str) -> float:
-    near, far = of.single[0], of.single[-1]
-    if what == "latency":
-        return float(far.latency_s[at] / near.latency_s[at])
-    return float(near.bandwidth[at] / far.bandwidth[at])
-
-
-def _more_for_large(what: str, of: Tables) -> Found:
-    small, large = _gap(of, 1, what), _gap(of, -1, what)
+def _more_for_large(slow: Array, fast: Array) -> Found:
+    """By how much more two nodes and two cores differ at the largest size than at the smallest."""
+    small, large = (float(slow[at] / fast[at]) for at in (1, -1))
     return large / small, f"nodes against cores {small:.1f} times at 1 B, {large:.1f} times at 4 MiB"
 
 
-def _spreads(series: Series, what: str) -> Array:
-    value, sigma = (
-        (series.latency_s, series.latency_sigma_s) if what == "latency" else (series.bandwidth, series.bandwidth_sigma)
-    )
-    return sigma / value
-
-
-def _all_spreads(of: Tables, sizes: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> Array:
-    shares = [_spreads(series, what)[sizes(series.sizes)] for series in of.ten for what in ("latency", "bandwidth")]
+def _spreads(of: Tables, least: int = 0, most: int = 2**30) -> Array:
+    """Return the deviations of all figures of Table 3 at some sizes as shares of their means."""
+    shares = [
+        (sigma / value)[(least <= series.sizes) & (series.sizes <= most)]
+        for series in of.ten
+        for value, sigma in ((series.latency_s, series.latency_sigma_s), (series.bandwidth, series.bandwidth_sigma))
+    ]
     values = np.concatenate(shares)
     return values[np.isfinite(values)]
-
-
-def _ranks(values: Array) -> Array:
-    """Return the rank of each value, that of equal ones between them."""
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[which])
 
 
 def _sigma_grows(of: Tables) -> Found:
     """In how many placements the standard deviation of a latency grows with its size (rank correlation above one half)."""
     told, grown = [], 0
     for series in of.ten:
-        correlation = float(np.corrcoef(_ranks(series.sizes.astype(float)), _ranks(series.latency_sigma_s))[0, 1])
+        correlation = rank_correlation(series.sizes, series.latency_sigma_s)
         grown += correlation > 0.5
         at = int(np.argmax(series.latency_sigma_s))
         told.append(f"{WORDS[series.name]} {correlation:.2f}, most {1e6 * series.latency_sigma_s[at]:.2f} us at "
                     f"{format_size(int(series.sizes[at]))}")  # fmt: skip
-    small, large = (float(np.median(_all_spreads(of, which))) for which in (lambda s: s <= 8192, lambda s: s > 8192))
+    small, large = float(np.median(_spreads(of, most=8192))), float(np.median(_spreads(of, least=8193)))
     shares = (
         f"as a share of the mean it does {'not ' if large <= small else ''}(median {small:.1%} to 8 KiB, {large:.1%} beyond)"
     )
     return grown, f"rank correlation of sigma and size: {'; '.join(told)}; {shares}"
-
-
-def _steady(of: Tables) -> float:
-    return float(np.mean(_all_spreads(of, lambda sizes: sizes >= 0) < 0.05))
-
-
-def _same_placement(of: Tables) -> float:
-    near = of.single[0]
-    return float(np.max(np.abs(of.one.latency_s / near.latency_s - 1)))
 
 
 def _cores(of: Tables) -> int:
@@ -240,12 +190,14 @@ CLAIMS: Sequence[Claim[Tables]] = (
     cannot("Fig. 2", "8 processes, each on its own core and node", "Figure 2 is a picture, its options are not in the text"),
     Claim("Table 1", "latency is constant up to 16 B", exactly(16), lambda of: constant_up_to(of.one), "up to {:.0f} B"),
     Claim("Table 1", "constant at 0.16 us", exactly(0.16), lambda of: round(1e6 * float(of.one.latency_s[0]), 2), "{:.2f} us"),
-    Claim("Table 1, Fig. 3", "latency increases exponentially", below(1), _latency_grows,
+    Claim("Table 1, Fig. 3", "latency increases exponentially", below(1),
+          lambda of: _exponential(of.one.latency_s, of.one.sizes, of.one.sizes >= 2**16),
           "{:.1f} times the misfit of a power law"),
     Claim("Table 1", "significant from around 128 B on", exactly(128), _first_rise, "{:.0f} B"),
     Claim("Table 1", "around 759 us at 4 MB", about(759, 0.005), lambda of: 1e6 * float(of.one.latency_s[-1]), "{:.2f} us"),
     Claim("Table 1", "bandwidth starts from 9.58 MB/s at 1 B", exactly(9.58), lambda of: round(_rate(of, 1), 2), "{:.2f} MB/s"),
-    Claim("Table 1, Fig. 4", "bandwidth grows exponentially", below(1), _bandwidth_grows,
+    Claim("Table 1, Fig. 4", "bandwidth grows exponentially", below(1),
+          lambda of: _exponential(of.one.bandwidth, of.one.sizes, of.one.has_bandwidth & (of.one.sizes <= 8192)),
           "{:.1f} times the misfit of a power law"),
     Claim("Table 1", "peak of 12506.14 MB/s", exactly(12506.14), lambda of: round(float(np.nanmax(of.one.bandwidth)) / 1e6, 2),
           "{:.2f} MB/s"),
@@ -268,7 +220,8 @@ CLAIMS: Sequence[Claim[Tables]] = (
           _MACHINE),
     Claim("Fig. 5", "12 MB of L3 a socket", about(12, 0.01), _figure("cache", 2**20), "{:.1f} MiB", _MACHINE),
     cannot("Fig. 5", "L1 32 KB, L2 256 KB, a disk of 232 GB", "lstopo of that machine alone can show it; no table needs it"),
-    Claim("Ex. 2", "two tasks share a socket by default", below(0.06), _same_placement,
+    Claim("Ex. 2", "two tasks share a socket by default", below(0.06),
+          lambda of: float(np.max(np.abs(of.one.latency_s / of.single[0].latency_s - 1))),
           "Table 1 is off Table 2's cores of a socket by at most {:.1%}"),
     cannot("Ex. 2", "--nodes=2 puts the tasks on separate nodes", "the jobs' maps are not given; rankwise reads places back"),
     Claim("Fig. 6", "--display-map: threads, cores, sockets", NONE,
@@ -278,21 +231,24 @@ CLAIMS: Sequence[Claim[Tables]] = (
     Claim("Ex. 2", "osu_bw has many messages in flight", above(1),
           lambda of: float(np.nanmax(of.one.bandwidth[1:] * of.one.latency_s[1:] / of.one.sizes[1:])),
           "at most {:.1f} times what single messages carry"),
-    Claim("Table 2, Fig. 7", "latency rises with distance", NONE, partial(_contrary, _single, "latency"),
+    Claim("Table 2, Fig. 7", "latency rises with distance", NONE, lambda of: contrary(of.single, "latency"),
           "contradicted by {:.0f} of the sizes"),
-    Claim("Table 2, Fig. 8", "bandwidth falls with distance", NONE, partial(_contrary, _single, "bandwidth"),
+    Claim("Table 2, Fig. 8", "bandwidth falls with distance", NONE, lambda of: contrary(of.single, "bandwidth"),
           "contradicted by {:.0f} of the sizes"),
     Claim("Table 2", "more so for large messages (ratio of latencies)", above(1),
-          partial(_more_for_large, "latency"), "at 4 MiB the gap is {:.2f} times that at 1 B"),
+          lambda of: _more_for_large(of.single[-1].latency_s, of.single[0].latency_s),
+          "at 4 MiB the gap is {:.2f} times that at 1 B"),
     Claim("Table 2", "more so for large messages (of bandwidths)", above(1),
-          partial(_more_for_large, "bandwidth"), "at 4 MiB the gap is {:.2f} times that at 1 B"),
-    Claim("Tables 2, 3", "latency rises with distance: ten runs", NONE, partial(_contrary, _ten, "latency"),
+          lambda of: _more_for_large(of.single[0].bandwidth, of.single[-1].bandwidth),
+          "at 4 MiB the gap is {:.2f} times that at 1 B"),
+    Claim("Tables 2, 3", "latency rises with distance: ten runs", NONE, lambda of: contrary(of.ten, "latency"),
           "contradicted by {:.0f} of the sizes"),
-    Claim("Tables 2, 3", "bandwidth falls with distance: ten runs", NONE, partial(_contrary, _ten, "bandwidth"),
+    Claim("Tables 2, 3", "bandwidth falls with distance: ten runs", NONE, lambda of: contrary(of.ten, "bandwidth"),
           "contradicted by {:.0f} of the sizes"),
     Claim("Table 3", "low sigma for small messages", below(0.05),
-          lambda of: float(np.median(_all_spreads(of, lambda s: s <= 8192))), "median {:.1%} of the mean"),
+          lambda of: float(np.median(_spreads(of, most=8192))), "median {:.1%} of the mean"),
     Claim("Table 3", "sigma is higher for large messages", above(0), _sigma_grows, "in {:.0f} of 3 placements"),
-    Claim("Table 3, Figs 9, 10", "minimal fluctuations in most configurations", above(0.5), _steady,
+    Claim("Table 3, Figs 9, 10", "minimal fluctuations in most configurations", above(0.5),
+          lambda of: float(np.mean(_spreads(of) < 0.05)),
           "{:.0%} of all figures within 5 % of their mean"),
 )  # fmt: skip
