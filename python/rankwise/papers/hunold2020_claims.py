@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from statistics import fmean, median
 
@@ -32,7 +32,7 @@ from rankwise.papers.claims import (
     up_to,
 )
 from rankwise.papers.hunold2020_scores import COMPARED, Distribution, Scored, distributions
-from rankwise.papers.hunold2020_times import GRIDS, MACHINES, STENCILS, TABLES, PublishedTime, fit_line
+from rankwise.papers.hunold2020_times import GRIDS, MACHINES, STENCILS, TABLES, PublishedTime, by_place, fit_line
 from rankwise.units import format_time
 from rankwise.workloads.exchange import balanced_grid
 
@@ -70,22 +70,22 @@ class Evidence:
     nodes: Sequence[int] = (5, 4, 3)  # of different sizes
     call: str = "MPIX_Cart_stencil_comm"  # Listing 1
 
-    def __post_init__(self) -> None:
-        boxes = distributions(self.results) if self.results else {}
-        at = {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in self.times}
-        object.__setattr__(self, "_at", at)
-        object.__setattr__(self, "_boxes", boxes)
+    @cached_property
+    def _boxes(self) -> Mapping[tuple[str, str, str], Distribution]:
+        return distributions(self.results)
+
+    @cached_property
+    def _at(self) -> Mapping[tuple[str, int, str, int, str], float]:
+        return by_place(self.times)
 
     def box(self, stencil: str, mapper: str) -> Distribution:
-        found: Distribution = self.__dict__["_boxes"][stencil, "j_sum", mapper]
-        return found
+        return self._boxes[stencil, "j_sum", mapper]
 
     def score(self, nodes: int, stencil: str, mapper: str) -> tuple[int, int]:
         return next(r.scores[mapper] for r in self.large if (r.instance.nodes, r.instance.stencil) == (nodes, stencil))
 
     def time_s(self, machine: str, nodes: int, stencil: str, size: int, mapper: str) -> float | None:
-        found: float | None = self.__dict__["_at"].get((machine, nodes, stencil, size, mapper))
-        return found
+        return self._at.get((machine, nodes, stencil, size, mapper))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from rankwise.papers.hunold2020_times import (
     RANKS_PER_NODE,
     STENCILS,
     Line,
+    by_place,
     fit_line,
     published_times,
 )
@@ -145,7 +146,7 @@ def compare(times: Sequence[Simulated], word_bytes: int = 1) -> list[Compared]:
 
     With ``word_bytes`` the printed sizes are read as words of so many bytes.
     """
-    printed = {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in published_times()}
+    printed = by_place(published_times())
     own = {(t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in times}
     found = []
     for time in times:

@@ -63,6 +63,11 @@ def published_times() -> tuple[PublishedTime, ...]:
     )  # fmt: skip
 
 
+def by_place(times: Sequence[PublishedTime]) -> dict[tuple[str, int, str, int, str], float]:
+    """Return times by machine, nodes, stencil, size of a message and mapping."""
+    return {(t.machine, t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in times}
+
+
 @cache
 def our_scores(grid: tuple[int, ...], nodes: int, stencil: str) -> dict[str, tuple[int, int]]:
     """Return J_sum and J_max of our mappings of the paper's algorithms (and random, where there is one)."""
