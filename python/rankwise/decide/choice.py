@@ -200,7 +200,10 @@ class Chooser:
             question,
             candidates,
             _core.reason(ranked, [c.interval_s for c in candidates]),
-            (*self._crossover_sizes(question, meter), *self._crossover_cutoffs(question, meter)),
+            (
+                *self._size_changes(question, contest, size_steps(LEAST_BYTES, MOST_BYTES), meter),
+                *self._crossover_cutoffs(question, meter),
+            ),
             _core.reason([ranked[i] for i in usable], [candidates[i].interval_s for i in usable]),
             tuple(self._model.assumed(self._placement(math.prod(question.grid)))),
             self._model.profile.trust,
@@ -282,12 +285,8 @@ class Chooser:
     def _extrapolates(self, contest: _core.Contest, ranked: _core.Ranked, block_bytes: int) -> bool:
         return self._model.extrapolates(ranked.mode, sizes_of(contest.message_blocks(ranked), block_bytes))
 
-    def _crossover_sizes(self, question: Question, meter: Meter) -> list[Crossover]:
-        """Return where, at the cutoff asked for, another candidate takes over as blocks grow: to the byte."""
-        contest = self._contest(question, question.cutoff)
-        return self._size_changes(question, contest, size_steps(LEAST_BYTES, MOST_BYTES), meter)
-
     def _size_changes(self, question: Question, contest: _core.Contest, steps: Sequence[int], meter: Meter) -> list[Crossover]:
+        """Return where, at a contest's cutoff, another candidate takes over as blocks grow: to the byte."""
         return list(
             _crossovers("bytes", steps, meter, lambda size: self._ranked(contest, size)[0],
                         lambda first, size: self._extrapolates(contest, first, size),
