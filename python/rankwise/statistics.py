@@ -15,6 +15,7 @@ from rankwise.records import Interval, Record, key, record
 Array = NDArray[np.float64]
 
 _RESAMPLES = 2000  # of a ratio
+NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
 
 
 def _smallest_fifth_mean(values: Array, axis: int) -> Array:

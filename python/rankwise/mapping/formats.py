@@ -12,6 +12,7 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from rankwise.errors import InputError
 from rankwise.machine.hosts import natural_order
@@ -143,14 +144,8 @@ def _csv(placed: Placed) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     grid = placed.grid
     writer.writerow(["rank", *(f"axis{axis}" for axis in range(len(grid))), "node", "host", *placed.parts])
-    at = [0] * len(grid)
-    for rank, node in enumerate(placed.node_of_cell):
+    for rank, (node, at) in enumerate(zip(placed.node_of_cell, product(*map(range, grid)), strict=True)):
         writer.writerow([rank, *at, node, placed.hosts[node], *(part[rank] for part in placed.parts.values())])
-        for axis in reversed(range(len(grid))):
-            at[axis] += 1
-            if at[axis] < grid[axis]:
-                break
-            at[axis] = 0
     return stream.getvalue()
 
 

@@ -263,7 +263,7 @@ class _Run:
 
     def stop(self, lasted_s: float) -> dict[str, Any]:
         """Say how many launches there were, over what time, and why there are no more."""
-        plan, campaign = self.plan, self.samples_so_far()
+        plan, campaign = self.plan, last_campaign(self.samples.path)
         counted = [progress for progress in self.progresses if not progress.aside] or self.progresses
         before = [progress for progress in counted if not progress.precise]
         left_out = sum(progress.left_out() for progress in counted)
@@ -281,9 +281,6 @@ class _Run:
         if left_out:
             stop |= {"stopped_by": "time", "visits_left_out": left_out}
         return stop
-
-    def samples_so_far(self) -> Campaign:
-        return last_campaign(self.samples.path)
 
     def launch(self, progress: Progress, turn: Turn) -> None:
         """Start the ranks once and measure cells in the order given, for so many seconds at most."""

@@ -15,10 +15,9 @@ from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.samples import Campaign
 from rankwise.measure.saturation import uncarried
 from rankwise.models.measured import LEAST_NOISE, Way
-from rankwise.statistics import HISTORY_STEP, Array, Deviations, batches, lag_1, launch_interval, location
+from rankwise.statistics import HISTORY_STEP, NORMAL_PER_MAD, Array, Deviations, batches, lag_1, launch_interval, location
 
 SMALLEST_TIME_S = 1e-10
-_NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
 _MEDIAN_PER_MEAN = 1.2533  # the standard error of a median of normal noise, that of the mean being 1
 _MOST_EARLIER = 20  # launches of one earlier session that count
 
@@ -138,7 +137,7 @@ def _way(
     columns += [-HISTORY_STEP * session for session in earlier]
     moved = np.concatenate(columns, axis=1) if columns else np.empty((centre.size, 0))
     within = [
-        _NORMAL_PER_MAD
+        NORMAL_PER_MAD
         * float(np.median(np.abs(times_s / np.median(times_s) - 1)))
         / math.sqrt(times_s.size)
         * _MEDIAN_PER_MEAN

@@ -31,13 +31,12 @@ from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
 from rankwise.reading import reading
 from rankwise.records import Interval
-from rankwise.statistics import STATISTICS, Array, Deviations
+from rankwise.statistics import NORMAL_PER_MAD, STATISTICS, Array, Deviations
 
 _ALONE = re.compile(r"bandwidth-|alltoall-")
 _LIMITS = ("send_returns_up_to_bytes", "head_to_head_up_to_bytes")
 ONE_TO_ALL = "one-to-all"
 _LEAST_SESSIONS = 3  # whose medians tell the machine's drift
-_NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
 
 
 def curve_alone(way: Way, statistic: str) -> Curve:
@@ -82,7 +81,7 @@ def spread_of(cells: Cells, sessions: Sequence[Cells] = (), statistic: str = "me
         if medians.size > 1:
             between.append(float(medians.std(ddof=1) / medians.mean()))
         deviations = [np.median(np.abs(launch - median)) / median for launch, median in zip(launches, medians, strict=True)]
-        within.append(float(_NORMAL_PER_MAD * np.mean(deviations)))
+        within.append(float(NORMAL_PER_MAD * np.mean(deviations)))
     if not within:
         return None
     return Spread(

@@ -57,9 +57,8 @@ class Places(Record):
         if len(self.hosts) <= 2:
             return self.hosts
         seats = len(self.hosts) + len(self.hosts) % 2
-        odd = seats != len(
-            self.hosts
-        )  # who meets the seat 0, which is empty then, pauses and is in the next round's first pair
+        # Who meets the seat 0, which is empty then, pauses and is in the next round's first pair.
+        odd = seats != len(self.hosts)
         one, other = (1, seats - 2) if odd else (0, seats - 1)
         rest = iter(self.hosts[2:])
         seated = {one: self.hosts[0], other: self.hosts[1]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,10 +10,10 @@ from rankwise.machine.link import Point
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.machine.shared import FULL_DUPLEX, Resource
 from rankwise.measure.samples import Campaign
+from rankwise.measure.workloads import STREAM
 from rankwise.models.measured import Way
 from rankwise.records import Interval
 
-_STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?P<both>-bidirectional)?-window-\d+")
 _LARGEST_SMALL_BYTES = 64  # of messages whose number is what counts
 _SMALLEST_LARGE_BYTES = 4096  # a window of smaller ones may pass in a burst, faster than the link
 _COUNTED_SHARE = 0.1  # of what was sent: interfaces that counted less are not those that it went over
@@ -32,7 +31,7 @@ class Stream:
 
 def stream_of(operation: str, single: bool = False) -> Stream | None:
     """Return the stream that an operation is; of one that names no number of pairs only if a ``single`` one is asked for."""
-    match = _STREAM.fullmatch(operation)
+    match = STREAM.fullmatch(operation)
     if match is None or (match["pairs"] is None and not single):
         return None
     return Stream(int(match["pairs"] or 1), match["both"] is not None)

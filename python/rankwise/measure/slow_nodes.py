@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwise.distributions import t_quantile
-from rankwise.statistics import Array
+from rankwise.statistics import NORMAL_PER_MAD, Array
 
 Partners = NDArray[np.int64]
 
@@ -29,7 +29,6 @@ _ALARM = 0.01  # probability of a finding where there is none, for nodes and for
 _POLISHES = 3
 _OWN_FAULT = 4.0  # a pair whose residual is so many standard deviations is left out when its nodes are judged
 _MEDIAN_COST = 1.25  # a median's standard error against a mean's
-_SIGMA_OF_MAD = 1.4826
 _POWER_95 = 1.645
 _CANDIDATES_PER_NODE = 4
 MOST_SWEEPS = 12
@@ -128,9 +127,8 @@ def decompose(times: Times, figures: int = 1) -> Effects:
     """Take the times of one size apart. ``figures``: how many sizes are judged together."""
     log_s, nodes = times.log_s, times.log_s.shape[1]
     kept = log_s
-    for _ in range(
-        2
-    ):  # again without pairs that are slow by themselves: among few nodes one such pair moves both its nodes' medians
+    # Again without pairs that are slow by themselves: among few nodes one such pair moves both its nodes' medians.
+    for _ in range(2):
         sends, receives, error = _polished(log_s, kept, times.partner)
         residual = _by_pairs(error, times)
         slow = residual > max(math.log(LEAST_RATIO), _OWN_FAULT * _spread(residual))
@@ -193,7 +191,7 @@ def _by_pairs(values: Array, times: Times) -> Array:
 def _spread(values: Array) -> float:
     """Return the standard deviation that the median absolute deviation of normal values would tell."""
     flat = values[~np.isnan(values)]
-    return float(_SIGMA_OF_MAD * np.median(np.abs(flat - np.median(flat)))) if flat.size else math.inf
+    return float(NORMAL_PER_MAD * np.median(np.abs(flat - np.median(flat)))) if flat.size else math.inf
 
 
 def _fitted_away(values: int, parameters: int) -> float:

@@ -25,16 +25,14 @@ _DEAR_START_S = 1.0
 _FIRST_SHARE = 0.25  # of a part's time for its first launch at most
 _FIRST_BUDGET_S = 1e-3  # of a visit in it
 _ALWAYS_SHARE = 2 / 3  # of a launch for the cells that every launch visits, where not all fit
-_LEAST_SHARE = (
-    0.06  # of a part's time for each of the launches that there are at least, also where the first ones took too long
-)
+# Of a part's time for each of the launches that there are at least, also where the first ones took too long.
+_LEAST_SHARE = 0.06
 _LEAST_S = 0.02
 _UNSEEN_ROUNDS = 2  # that a visit makes at least: one that is checked, and a sample
 _UNSEEN_S = 1e-3
 _REACH = 4  # times the largest size seen: what larger ones take is not known
-PATIENCE_S = (
-    20.0  # of a launch beyond its time, for cells without which there is no model, on a machine too busy to come to them
-)
+# Of a launch beyond its time, for cells without which there is no model, on a machine too busy to come to them.
+PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ _LIMITS_UP_TO_BYTES = 1 << 22
 _LONG_WINDOW_S = 0.33  # of all messages that pairs at once have in flight with a ping-pong
 _LARGE_BYTES = 4096
 _RING = re.compile(r"ring-nodes-(?P<nodes>\d+)-ranks-(?P<ranks>\d+)")
-_STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?:-bidirectional)?-window-(?P<window>\d+)")
+STREAM = re.compile(r"bandwidth(?:-pairs-(?P<pairs>\d+))?(?P<both>-bidirectional)?-window-(?P<window>\d+)")
 
 Cell = tuple[str, int]  # operation and size
 
@@ -115,7 +115,7 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
 @cache
 def bytes_in_a_row(operation: str, size_bytes: int) -> int:
     """Return about how many bytes cross a link one after the other in one round of an operation."""
-    if (stream := _STREAM.fullmatch(operation)) is not None:
+    if (stream := STREAM.fullmatch(operation)) is not None:
         return int(stream["pairs"] or 1) * int(stream["window"]) * size_bytes
     if operation.startswith("alltoall-"):
         return int(operation.rpartition("-")[2]) * size_bytes
@@ -131,7 +131,7 @@ def fitted_stream(cell: Cell, byte_s: float, between_nodes: bool) -> Cell | None
     is little against them. None where a single message takes longer.
     """
     operation, size = cell
-    stream = _STREAM.fullmatch(operation)
+    stream = STREAM.fullmatch(operation)
     if stream is None or byte_s <= 0 or size < _LARGE_BYTES:
         return cell
     message_s = int(stream["pairs"] or 1) * size * byte_s
