@@ -87,9 +87,14 @@ class CollectiveCase(Case):
     def question(self) -> Hashable:
         return self.collective, self.number, self.message_bytes
 
+    @property
+    def size(self) -> str:
+        """The size in words; empty of a barrier, which has none."""
+        return "" if self.collective == "barrier" else format_size(self.message_bytes)
+
     def cells(self) -> dict[str, str]:
         by = {"selected": self.selected_by} if self.selected_by else {}
-        size = {} if self.collective == "barrier" else {"size": format_size(self.message_bytes)}
+        size = {"size": self.size} if self.size else {}
         return {"ranks": str(self.ranks), **size, **by, "algorithm": self.way}
 
     def program(self) -> Program:
@@ -294,8 +299,7 @@ class CollectiveWorkload(Workload):
         if len(rows) == 1 or any(_measured_on_a_node(row) for row in selected):
             return selected or rows  # what messages would take is no match for what was measured through shared memory
         best = min(rows, key=lambda row: row.time_s)
-        ratios = [row.time_s / best.time_s if best.time_s > 0 else 1.0 for row in rows]
-        rows = [replace(row, figures={**row.figures, "times_best": ratio}) for row, ratio in zip(rows, ratios, strict=True)]
+        rows = [replace(row, figures={**row.figures, "times_best": _times_as_long(row, best)}) for row in rows]
         selected = [row for row in rows if row.case.selected_by == "library"]  # type: ignore[attr-defined]
         if not selected:
             return rows
@@ -324,19 +328,19 @@ class CollectiveWorkload(Workload):
             worst = max(measured, key=lambda row: row.time_s)
             case = worst.case
             assert isinstance(case, CollectiveCase)
-            size = "" if case.collective == "barrier" else f" of {format_size(case.message_bytes)}"
+            size = f" of {case.size}" if case.size else ""
             takes = f"takes {'up to ' * (len(measured) > 1)}{format_time(worst.time_s)}"
             return f"{case.library} {takes} for {case.collective}{size} within the node, as measured"
         if not pairs:
             return None
         if not any(best.time_s for _, best in pairs):
             return "Nothing is sent: a rank alone has no partner"
-        row, best = max(pairs, key=lambda pair: pair[0].time_s / pair[1].time_s if pair[1].time_s > 0 else 1.0)
+        row, best = max(pairs, key=lambda pair: _times_as_long(*pair))
         case = row.case
         assert isinstance(case, CollectiveCase)
         who = case.library or "The library"
-        ratio = row.time_s / best.time_s if best.time_s > 0 else 1.0
-        size = "" if case.collective == "barrier" else f"{format_size(case.message_bytes)} on "
+        ratio = _times_as_long(row, best)
+        size = f"{case.size} on " if case.size else ""
         nodes = f", {format_count(len(set(case.nodes_of_ranks)), 'node')}" if case.nodes_of_ranks else ""
         if ratio < 1.02:
             everywhere = f", in all {len(pairs)} cases" if len(pairs) > 1 else ""
@@ -351,8 +355,7 @@ class CollectiveWorkload(Workload):
         for row in rows:
             case = row.case
             if isinstance(case, CollectiveCase) and case.why:
-                size = "" if case.collective == "barrier" else f"{format_size(case.message_bytes)}"
-                told.setdefault(f"{case.library} selects {case.library_name} ({case.why})", []).append(size)
+                told.setdefault(f"{case.library} selects {case.library_name} ({case.why})", []).append(case.size)
         return [": ".join(filter(None, (", ".join(dict.fromkeys(sizes)), words))) for words, sizes in told.items()]
 
 
@@ -379,6 +382,10 @@ def _measured(options: CollectiveOptions) -> tuple[CollectiveOptions, dict[int, 
 
 def _measured_on_a_node(row: Row) -> bool:
     return NOTE in row.notes and len(set(row.case.nodes_of_ranks)) == 1  # type: ignore[attr-defined]
+
+
+def _times_as_long(row: Row, best: Row) -> float:
+    return row.time_s / best.time_s if best.time_s > 0 else 1.0
 
 
 def _selected_by(*rows: Row) -> tuple[str | None, ...]:
