@@ -15,7 +15,7 @@ from rankwise.errors import InputError
 from rankwise.library import header
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
-from rankwise.mapping import How, map_grid
+from rankwise.mapping import MapResult, map_grid
 from rankwise.papers import printed
 from rankwise.papers.claims import (
     ANY,
@@ -275,16 +275,13 @@ def _viem_over_optimum(which: int) -> Callable[[Evidence], float]:
     return lambda of: of.score(100, COMPONENT, "viem")[which] / of.score(100, COMPONENT, STRIPS)[which]
 
 
+def _mapped(grid: Sequence[int], nodes: Sequence[int], stencil: str, mapper: str) -> MapResult:
+    return map_grid(grid, nodes, stencil, algorithms=[mapper]).results[0]
+
+
 def _degree(stencil: str) -> Callable[[Evidence], int]:
     """Messages of an inner rank: the most that a node sends where each rank has one of its own."""
-
-    def found(of: Evidence) -> int:
-        grid = (7,) * of.axes
-        count = 7**of.axes
-        mapped = map_grid(grid, [1] * count, stencil, algorithms=["blocked"], how=How(keep_maps=False))
-        return mapped.results[0].j_max
-
-    return found
+    return lambda of: _mapped((7,) * of.axes, [1] * 7**of.axes, stencil, "blocked").j_max
 
 
 def _three_way(of: Evidence) -> Found:
@@ -298,22 +295,20 @@ def _three_way(of: Evidence) -> Found:
 
 def _two_by_n(of: Evidence) -> int:
     n = 2 * len(of.nodes) + 1
-    mapped = map_grid((of.axes, n), [n] * of.axes, NEAR, algorithms=[HYPERPLANE], how=How(keep_maps=False))
-    return mapped.results[0].j_max
+    return _mapped((of.axes, n), [n] * of.axes, NEAR, HYPERPLANE).j_max
 
 
 def _first_cut(of: Evidence) -> float:
     """J_sum of two nodes of a grid with hops along the first axis: 24 of 12x12 cut along the second, 144 along the first."""
     side = 6 * of.axes
-    mapped = map_grid((side, side), [side * side // 2] * 2, HOPS, algorithms=[HYPERPLANE], how=How(keep_maps=False))
-    return mapped.results[0].j_sum
+    return _mapped((side, side), [side * side // 2] * 2, HOPS, HYPERPLANE).j_sum
 
 
 def _unequal(of: Evidence) -> Found:
     placed = []
     for mapper in (*PRESENTED, "nodecart"):
         try:
-            map_grid((sum(of.nodes), 1), list(of.nodes), NEAR, algorithms=[mapper], how=How(keep_maps=False))
+            _mapped((sum(of.nodes), 1), of.nodes, NEAR, mapper)
         except InputError:
             continue
         placed.append(mapper)
@@ -323,8 +318,8 @@ def _unequal(of: Evidence) -> Found:
 def _incoherent(of: Evidence) -> float:
     """How many nodes of 50x48 hold ranks that are not connected, by stencil strips."""
     grid = GRIDS[50] if of.axes == 2 else (48 * 50, 1)
-    mapped = map_grid(grid, [48] * 50, NEAR, algorithms=[STRIPS if of.axes == 2 else "random"])
-    node_of = np.asarray(mapped.results[0].node_of_cell).reshape(grid)
+    mapped = _mapped(grid, [48] * 50, NEAR, STRIPS if of.axes == 2 else "random")
+    node_of = np.asarray(mapped.node_of_cell).reshape(grid)
     return sum(_parts(np.argwhere(node_of == node)) > 1 for node in range(50))
 
 
