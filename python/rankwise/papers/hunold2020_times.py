@@ -131,9 +131,10 @@ def instantiation(repetitions: int = _REPETITIONS) -> dict[str, list[float]]:
     return {name: _without_outliers(values) for name, values in seconds.items()}
 
 
-def sections(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[float]]) -> list[Section]:
-    """The parts of the page: times, the law, sentences on speed-ups, Figure 9."""
-    lines = {machine: fit_line(machine, times) for machine in MACHINES}
+def sections(
+    times: Sequence[PublishedTime], lines: Mapping[str, Line], seconds: Mapping[str, Sequence[float]]
+) -> list[Section]:
+    """The parts of the page: times, the law of each machine, Figure 9."""
     fastest = min(seconds, key=lambda name: fmean(seconds[name]))
     slowest = max(seconds, key=lambda name: fmean(seconds[name]))
     base = fmean(seconds[fastest])
@@ -213,9 +214,3 @@ def _instantiation_table(seconds: Mapping[str, Sequence[float]]) -> Table[Any]:
     )  # fmt: skip
     caption = "Time to compute the new ranks, 4800 ranks, nearest neighbour."
     return Table(columns, list(_INSTANTIATION.items()), name="figure9", caption=caption)
-
-
-def figures(times: Sequence[PublishedTime], seconds: Mapping[str, Sequence[float]]) -> tuple[list[Line], dict[str, float]]:
-    """Return the lines and the means of Figure 9."""
-    means = {name: fmean(values) for name, values in seconds.items()}
-    return [fit_line(machine, times) for machine in MACHINES], means
