@@ -33,8 +33,7 @@ from rankwise.workloads.base import (
     require_known,
     require_ranks,
 )
-from rankwise.workloads.collective_in_node import NOTE, measured_in_nodes
-from rankwise.workloads.collective_schedule import Schedule, candidates_of
+from rankwise.workloads.collective_schedule import NOTE, Schedule, candidates_of, measured_in_nodes
 from rankwise.workloads.exchange import DEFAULT_RANKS
 from rankwise.workloads.observed import ReplayedCase
 

@@ -34,9 +34,6 @@ class ReplayedCase(Case):
         """How the kernel's copy of the step is called."""
         return self.workload
 
-    def program(self) -> Program:
-        raise NotImplementedError
-
     def step_path(self) -> Path:
         """Return next to which file the kernel's copy of the step is written."""
         folder = cache_folder()
