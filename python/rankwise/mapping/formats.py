@@ -77,11 +77,11 @@ def require_format(kind: str) -> None:
         raise InputError(f"--format '{kind}' is unknown: choose one of {', '.join(FORMATS)}")
 
 
-def use_of(kind: str, placed: Placed, program: str = "PROGRAM") -> str:
-    """Return the command that starts a program by a file of this format, which it names FILE."""
+def use_of(kind: str, placed: Placed) -> str:
+    """Return the command that starts a PROGRAM by a file of this format, which it names FILE."""
     names = placed.nodes
     return FORMATS[kind].use.format(
-        ranks=len(placed.node_of_cell), nodes=len(names), program=program, slots=",".join(placed.slots()),
+        ranks=len(placed.node_of_cell), nodes=len(names), slots=",".join(placed.slots()),
         rankmap=",".join(str(names.index(node)) for node in placed.node_of_cell),
     )  # fmt: skip
 
@@ -152,31 +152,31 @@ def _csv(placed: Placed) -> str:
 FORMATS = {
     "slurm-hostfile": Format(
         _host_a_rank,
-        "SLURM_HOSTFILE=FILE srun --mpi=pmix --distribution=arbitrary -n {ranks} {program}",
+        "SLURM_HOSTFILE=FILE srun --mpi=pmix --distribution=arbitrary -n {ranks} PROGRAM",
         "with --mpi=pmi2 (MPICH) ranks of a node that do not stand together share no memory: take hydra-hostfile inside the "
         "job",
     ),
     "openmpi-rankfile": Format(
         _rankfile,
-        "mpirun --host {slots} --map-by rankfile:file=FILE -n {ranks} {program} (before 5.0: mpirun --host {slots} "
-        "--rankfile FILE -n {ranks} {program})",
+        "mpirun --host {slots} --map-by rankfile:file=FILE -n {ranks} PROGRAM (before 5.0: mpirun --host {slots} "
+        "--rankfile FILE -n {ranks} PROGRAM)",
         "Open MPI 5 takes 'pe' in the path of FILE for its directive PE: start it in FILE's folder and give the name alone",
     ),
-    "openmpi-seq": Format(_host_a_rank, "mpirun --hostfile FILE --map-by seq --bind-to none -n {ranks} {program}"),
-    "hydra-hostfile": Format(_hydra, "mpiexec -f FILE -rankmap {rankmap} -n {ranks} {program}"),
+    "openmpi-seq": Format(_host_a_rank, "mpirun --hostfile FILE --map-by seq --bind-to none -n {ranks} PROGRAM"),
+    "hydra-hostfile": Format(_hydra, "mpiexec -f FILE -rankmap {rankmap} -n {ranks} PROGRAM"),
     "intel-machinefile": Format(
         _intel,
-        "mpiexec -machinefile FILE -n {ranks} {program}",
+        "mpiexec -machinefile FILE -n {ranks} PROGRAM",
         "by Intel MPI's documentation alone, its ranks were never read back: see that those of a node share its memory",
     ),
     "cray-rank-order": Format(
         _cray,
-        "cp FILE MPICH_RANK_ORDER && MPICH_RANK_REORDER_METHOD=3 srun -n {ranks} {program}",
+        "cp FILE MPICH_RANK_ORDER && MPICH_RANK_REORDER_METHOD=3 srun -n {ranks} PROGRAM",
         "by Cray's documentation alone: the list fills the job's nodes in their order, the hosts' names play no part",
     ),
     "flux-taskmap": Format(
         _host_a_rank,
-        "flux run --taskmap=hostfile:FILE -N{nodes} -n{ranks} {program}",
+        "flux run --taskmap=hostfile:FILE -N{nodes} -n{ranks} PROGRAM",
         "by Flux's documentation alone, its ranks were never read back",
     ),
     "json": Format(_json, "node_of_cell: the node of every cell, row-major"),
