@@ -125,7 +125,7 @@ def measure(
     """
     if resume:
         campaign = last_campaign(path)
-        plan = Plan.from_dict(campaign.head["plan"])
+        plan = Plan.from_dict(campaign.plan)
         identity = campaign.id
         if campaign.complete:
             return campaign

@@ -285,7 +285,7 @@ def profile_from_campaign(
             "campaigns": [
                 {
                     "id": campaign.id,
-                    "kind": campaign.head.get("plan", {}).get("what", "pingpong"),
+                    "kind": campaign.kind,
                     "created": campaign.head["created"],
                     "launches": len({int(sample["launch"]) for sample in campaign.samples}),
                     "level": trust.level,
@@ -314,7 +314,7 @@ def _streams(tables: Mapping[str, Way]) -> dict[Stream, dict[int, Point]]:
 
 def _filled(campaign: Campaign, link: str, streams: Mapping[Stream, Mapping[int, Point]]) -> dict[str, Resource]:
     """Return by kind the resources that so many pairs of a link class fill."""
-    record = campaign.head.get("plan", {}).get("places", {}).get(link)
+    record = campaign.plan.get("places", {}).get(link)
     places = None if record is None else Places.from_dict(record, f"plan.places.{link}")
     kinds: dict[str, dict[Stream, Mapping[int, Point]]] = {}
     for stream, by_size in streams.items():

@@ -43,7 +43,7 @@ def _of_campaigns(campaigns: Sequence[Campaign], path: Path, statistic: str, mod
     require_one_machine(campaigns, path)
     newest = newest_of_each_kind(campaigns)
     warnings = [
-        f"the {kind_of(campaign)} measurement of {campaign.head.get('created')} in {path.name} is left out: there is "
+        f"the {campaign.kind} measurement of {campaign.head.get('created')} in {path.name} is left out: there is "
         "a newer one"
         for campaign in campaigns if all(campaign is not one for one in newest) and campaign.samples
     ]  # fmt: skip
@@ -55,9 +55,9 @@ def _of_campaigns(campaigns: Sequence[Campaign], path: Path, statistic: str, mod
         except InputError as error:
             if len(newest) == 1:
                 raise
-            warnings.append(f"the {kind_of(campaign)} measurement of {campaign.head.get('created')} adds nothing: {error}")
+            warnings.append(f"the {campaign.kind} measurement of {campaign.head.get('created')} adds nothing: {error}")
             continue
-        profile = one if profile is None else added(profile, one, kind_of(campaign))
+        profile = one if profile is None else added(profile, one, campaign.kind)
     if profile is None:
         raise InputError(f"samples {path} hold no measurement that a model can be fitted to: {warnings[-1]}")
     apart_s = _at(newest[-1]) - _at(newest[0])
@@ -71,13 +71,12 @@ def newest_of_each_kind(campaigns: Sequence[Campaign]) -> list[Campaign]:
 
     Those of another MPI library than the newest measurement's tell nothing of it.
     """
-    mpi = str(campaigns[-1].head.get("machine", {}).get("mpi"))
     chosen: dict[object, Campaign] = {}
     for campaign in campaigns:
-        if str(campaign.head.get("machine", {}).get("mpi")) != mpi:
+        if campaign.mpi != campaigns[-1].mpi:
             continue
         links = tuple(sorted({str(sample["class"]) for sample in campaign.samples}))
-        kind = kind_of(campaign), links, campaign.head["plan"].get("background", 0) > 0
+        kind = campaign.kind, links, campaign.plan.get("background", 0) > 0
         if kind not in chosen or campaign.complete or not chosen[kind].complete:
             chosen[kind] = campaign
     return [campaign for campaign in campaigns if any(campaign is one for one in chosen.values())]
@@ -90,18 +89,12 @@ def history_of(campaign: Campaign, campaigns: Sequence[Campaign]) -> list[Campai
     for other in campaigns:
         if other.id == campaign.id:
             break
-        alike = other.head.get("machine", {}).get("mpi") == campaign.head.get("machine", {}).get("mpi")
-        if other.complete and "plan" in other.head and kind_of(other) == kind_of(campaign) and alike:
+        if other.complete and "plan" in other.head and (other.kind, other.mpi) == (campaign.kind, campaign.mpi):
             earlier.append(other)
     if not earlier:
         return []
     level = judge([campaign]).level
     return [other for other in earlier[-_MOST_SESSIONS:] if worst([known := judge([other]).level, level]) == known]
-
-
-def kind_of(campaign: Campaign) -> str:
-    """Return what a measurement measured: pingpong, bandwidth and so on."""
-    return str(campaign.head.get("plan", {}).get("what", "pingpong"))
 
 
 def _at(campaign: Campaign) -> float:

@@ -115,6 +115,22 @@ class Campaign:
         return str(self.head["campaign"])
 
     @property
+    def plan(self) -> Mapping[str, Any]:
+        """What was to be measured; empty where the opening record has no plan."""
+        plan: Mapping[str, Any] = self.head.get("plan", {})
+        return plan
+
+    @property
+    def kind(self) -> str:
+        """What was measured: pingpong, bandwidth and so on."""
+        return str(self.plan.get("what", "pingpong"))
+
+    @property
+    def mpi(self) -> object:
+        """The record of the MPI library; None where none is told."""
+        return self.head.get("machine", {}).get("mpi")
+
+    @property
     def span_s(self) -> float:
         """Return the time from the first launch's beginning to the last one's end, by the wall clock; 0 where none is told."""
         told = [(float(w["begun_unix_s"]), float(w["seconds"])) for w in self.witnesses if "begun_unix_s" in w]
@@ -136,9 +152,7 @@ class Campaign:
 
     def hosts_left_out(self) -> list[str]:
         """Return the hosts that were to be measured and are in no sample."""
-        planned = {
-            str(host) for places in self.head.get("plan", {}).get("places", {}).values() for host in places.get("hosts", ())
-        }  # fmt: skip
+        planned = {str(host) for places in self.plan.get("places", {}).values() for host in places.get("hosts", ())}
         told = [sample["hosts"] for sample in self.samples if "hosts" in sample]
         return sorted(planned.difference(host for hosts in told for host in hosts)) if told else []
 
@@ -209,7 +223,7 @@ def read_campaigns(path: Path, trace: Trace | None = None) -> list[Campaign]:
                 f"{path}, line {number}: of measurement {identity!s:.40} that never began: is it edited? Remove the line: the "
                 "others remain"
             )
-        if campaigns[str(identity)].head.get("plan"):
+        if campaigns[str(identity)].plan:
             require_fields(record, f"{path}, line {number}", _NEEDED)
         if kind == "samples":
             _require_times(record, f"{path}, line {number}")

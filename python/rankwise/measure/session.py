@@ -84,12 +84,11 @@ def measure_machine(output: Path, resume: bool, plan: Plan, hosts: Sequence[str]
             f"interrupted: all samples so far are in {samples_path}{_keep_what_there_is(samples_path, output, statistic)}; "
             f"go on with 'rankwise measure -o {output} --resume'"
         ) from None
-    what = str(campaign.head["plan"]["what"])  # a resumed campaign's own
     profile = _profile_of(campaign, samples_path, statistic)
     for line in _how_it_went(campaign):
         tell(line)
     if output.exists():
-        profile = added(Profile.load(output), profile, what)
+        profile = added(Profile.load(output), profile, campaign.kind)  # a resumed campaign's own
     profile.save(output)
     return profile
 
@@ -144,7 +143,7 @@ def _keep_what_there_is(samples_path: Path, output: Path, statistic: str) -> str
 
 def _how_it_went(campaign: Campaign) -> list[str]:
     """Say how much was measured and what ended it, and what the time did not suffice for."""
-    stop, plan = campaign.stop, Plan.from_dict(campaign.head["plan"])
+    stop, plan = campaign.stop, Plan.from_dict(campaign.plan)
     launches = f"{stop['launches']} launch{'es' if stop['launches'] != 1 else ''}"
     lines = []
     if stop.get("stopped_by") == "precision":

@@ -265,9 +265,8 @@ def _load(campaign: Campaign) -> Reason | None:
 
 
 def _shares_cpus(campaign: Campaign) -> bool:
-    plan = campaign.head.get("plan", {})
-    asked = 1 + int(plan.get("background", 0))
-    return any(len(places["pairs"]) < asked for places in plan.get("places", {}).values())
+    asked = 1 + int(campaign.plan.get("background", 0))
+    return any(len(places["pairs"]) < asked for places in campaign.plan.get("places", {}).values())
 
 
 def _impossible_limits(campaign: Campaign) -> Reason | None:
