@@ -155,8 +155,7 @@ def _orders(of: Numbers) -> float:
 
 def _sent(of: Numbers) -> float:
     """Footnote 2: the share of its points that a node sends, of the fewer processors."""
-    peak = table1.TREND["machine_peak"].at("both", 2020)
-    return 1 - 1 / math.sqrt(peak / table1.TREND["node_peak"].at("gpu", 2020))
+    return 1 - 1 / math.sqrt(table1.processors("gpu", 2020))
 
 
 def _growth(name: str, other: str, designs: tuple[str, str]) -> Callable[[Numbers], float]:

@@ -144,16 +144,14 @@ def bar(name: str, design: str, reading: str, processors: float, torus_constant:
 @cache
 def figure5(reading: str) -> Designs:
     """The four bars."""
-    peak = table1.TREND["machine_peak"].at("both", table1.LAST_YEAR)
-    count = {design: peak / table1.TREND["node_peak"].at(design, table1.LAST_YEAR) for design in ("cpu", "gpu")}
-    gpu = bar("GPU", "gpu", reading, count["gpu"])
+    gpu = bar("GPU", "gpu", reading, table1.processors("gpu", table1.LAST_YEAR))
 
     def cpu(processors: float) -> Bar:
         return bar("", "cpu", reading, processors)
 
     return Designs(
         gpu,
-        bar("CPU-1", "cpu", reading, count["cpu"]),
+        bar("CPU-1", "cpu", reading, table1.processors("cpu", table1.LAST_YEAR)),
         bar("CPU-2", "cpu", reading, fft3d.solve_nodes(lambda p: cpu(p).sequential_s, gpu.sequential_s)),
         bar("CPU-3", "cpu", reading, fft3d.solve_nodes(lambda p: cpu(p).overlapped_s, gpu.overlapped_s)),
     )
@@ -172,9 +170,9 @@ def figure6(reading: str) -> dict[str, list[tuple[int, float]]]:
     """
     trend = table1.TREND
     curves: dict[str, list[tuple[int, float]]] = {name: [] for name in TOPOLOGIES}
-    first = trend["machine_peak"].at("both", table1.FIRST_YEAR) / trend["node_peak"].at("cpu", table1.FIRST_YEAR)
+    first = table1.processors("cpu", table1.FIRST_YEAR)
     for year in range(table1.FIRST_YEAR, table1.LAST_YEAR + 1):
-        processors = trend["machine_peak"].at("both", year) / trend["node_peak"].at("cpu", year)
+        processors = table1.processors("cpu", year)
         transform = fft3d.Transform(FIGURE6_N * (processors / first) ** (1 / 3))
         link = trend["link_bandwidth"].at("both", year)
         memory_s = fft3d.memory_time(

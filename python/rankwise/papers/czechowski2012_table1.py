@@ -151,6 +151,11 @@ class Value(Record):
     value_by_doubling_time: float = key("the same by the printed doubling time")
 
 
+def processors(design: str, year: float) -> float:
+    """R_peak / C: the processors of a machine of a year's peak."""
+    return TREND["machine_peak"].at("both", year) / TREND["node_peak"].at(design, year)
+
+
 def cells() -> list[Cell]:
     """Every cell that follows from others: factors, values of 2020, and the processors of 2010."""
     return list(_cells())
@@ -187,18 +192,17 @@ def _cell(
 
 def slips() -> list[Slip]:
     """Places where the paper's figures do not follow from each other, each with what does follow."""
-    peak = TREND["machine_peak"].at("both", LAST_YEAR)
-    processors = {design: peak / TREND["node_peak"].at(design, LAST_YEAR) for design in ("cpu", "gpu")}
     return [
         Slip("cores of the CPU in 2020", "134", 134, 6 * 40.7, "6 x 40.7"),
         Slip("CPU processors in 2020", "1.3M", 1.3e6, 79_400 * 17.4, "79,400 x 17.4"),
-        Slip("GPU processors in 2020, against 2.25 times as many CPUs", "135,000", 135e3, processors["gpu"],
+        Slip("GPU processors in 2020, against 2.25 times as many CPUs", "135,000", 135e3, processors("gpu", LAST_YEAR),
               "4 EF/s over 515 GF/s x 59.0; 295k / 2.25 gives 131,111, too"),
         Slip("ten-year factor of the memory bandwidth", "9.7", 9.7, 2 ** (10 / 3.0), "2^(10 / 3.0)"),
         Slip("ten-year factor of the machine's peak", "1000", 1000, 17.4 * 59.0,
               "17.4 x 59.0: the factor of the processors is 1024 / 59.0"),
         Slip("share of 4 EF/s that 2.8 PF/s are", "0.08 %", 0.0008, 2.8e15 / 4e18, "2.8 / 4000"),
-        Slip("processors of CPU-1 in the text of section 6", "1M", 1e6, processors["cpu"], "4 EF/s over 50.4 GF/s x 59.0"),
+        Slip("processors of CPU-1 in the text of section 6", "1M", 1e6, processors("cpu", LAST_YEAR),
+              "4 EF/s over 50.4 GF/s x 59.0"),
         Slip("processors of CPU-1 over those of the GPU system, by Table 1", "over 10x", 10, 1.3e6 / 135e3, "1.3M / 135,000"),
         Slip("n, said to be a power of two", "21,000", 21_000, 2.0 ** round(math.log2(21_000)), "the nearest power of two"),
     ]  # fmt: skip
@@ -215,7 +219,7 @@ def table_at(year: float) -> list[Value]:
             by_factor, by_doubling = trend.at(design, year), trend.at_by_doubling(design, year)
             if trend.name == "nodes":
                 machine, node = TREND["machine_peak"], TREND["node_peak"]
-                by_factor = machine.at("both", year) / node.at(design, year)
+                by_factor = processors(design, year)
                 by_doubling = machine.at_by_doubling("both", year) / node.at_by_doubling(design, year)
             rows.append(Value(trend.name, trend.symbol, design, trend.unit, by_factor, by_doubling))
     return rows

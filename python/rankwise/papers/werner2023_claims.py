@@ -175,12 +175,9 @@ def implied(study: Study) -> list[dict[str, Any]]:
     found = []
     for size in study.sizes:
         here = study.size_of == size
-        slope_s, start_s = np.polyfit(study.cutoff_of[here], study.measured[here], 1, w=1 / study.measured[here])
+        slope_s, _ = np.polyfit(study.cutoff_of[here], study.measured[here], 1, w=1 / study.measured[here])
         alone_s = study.curve.time_s(size)
-        found.append(
-            {"message_bytes": size, "ping_pong_s": alone_s, "in_shift_s": slope_s / 4, "ratio": slope_s / 4 / alone_s,
-             "start_s": start_s}
-        )  # fmt: skip
+        found.append({"message_bytes": size, "ping_pong_s": alone_s, "in_shift_s": slope_s / 4, "ratio": slope_s / 4 / alone_s})
     return found
 
 

@@ -16,14 +16,13 @@ from rankwise.engines.platform import system_of_profile
 from rankwise.engines.predict import predict_rows
 from rankwise.engines.session import simulate_rows
 from rankwise.papers import cited
-from rankwise.papers.werner2023_study import Published, ns, ping_pong_profile, published_rows
+from rankwise.papers.werner2023_study import RANKS, Published, ns, ping_pong_profile, published_rows
 from rankwise.records import Record, computed, key, record
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_size
 from rankwise.workloads.base import Row
 from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases, names
 
-RANKS = 64  # section 4.2
 TOPOLOGY = "crossbar"
 MODES = names().modes
 
