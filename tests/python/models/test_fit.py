@@ -9,6 +9,7 @@ from rankwise.machine.link import Point
 from rankwise.models import hockney, piecewise
 from rankwise.models.curve import curve_from_table, curve_of
 from rankwise.models.fit import Line, _costs, find_lines, fit_line, fit_line_in_logs, refit, relative_residuals
+from rankwise.models.measured import Way
 from synthetic_machine import measure
 
 SIZES = np.array([0, 1, 8, 64, 256, 512, 1024, 2048, 4096, 6000, 8192, 16384, 32768, 65536, 262144, 1048576], float)
@@ -107,6 +108,12 @@ def test_noise_alone_makes_no_breaks() -> None:
         times = (2e-6 + 0.2e-9 * SIZES) * rng.lognormal(0, 0.02, size=SIZES.size)
         single += len(find_lines(SIZES, times, noise=0.02)) == 1
     assert single >= 45
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_one_line_through_what_is_no_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="too far apart"):
+        hockney.fit(Way.exact(SIZES, np.full(SIZES.size, 1e-320)))
 
 
 def _covers(interval: tuple[float, float] | None, truth: float) -> bool:
