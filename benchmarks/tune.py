@@ -88,11 +88,7 @@ def measured(up: Nodes, library: Library, folder: Path, rate_mbit: float) -> Pro
              "-o", "machine.json"]  # fmt: skip
     environment = up.environment()
     if library.name.startswith("openmpi"):
-        options = up.open_mpi("", 1)
-        settings = zip(options, options[1:], options[2:], strict=False)
-        environment |= {f"OMPI_MCA_{name}": value for option, name, value in settings if option == "--mca"}
-        environment |= {"RANKWISE_MPI": "/usr/bin/mpicxx.openmpi", "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # fmt: skip
+        environment |= up.measured_with_open_mpi()
     done = subprocess.run(up.command(up.hosts[0], words), cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, _POOR):
         raise SystemExit(f"measure ended with {done.returncode}")

@@ -243,6 +243,15 @@ class Nodes:
             words += ["--mca", name, value]
         return [*words, "--host", ",".join(f"{host}:{slots}" for host in self.hosts[:hosts])]
 
+    def measured_with_open_mpi(self) -> dict[str, str]:
+        """Return the variables that make rankwise measure the nodes with the system's Open MPI, set as by `open_mpi`."""
+        words = self.open_mpi("", 1)
+        settings = zip(words, words[1:], words[2:], strict=False)
+        return {
+            **{f"OMPI_MCA_{name}": value for option, name, value in settings if option == "--mca"},
+            "RANKWISE_MPI": "/usr/bin/mpicxx.openmpi", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        }  # fmt: skip
+
     def intel_mpi(self, where: Path) -> dict[str, str]:
         """Return the variables that make Intel MPI, installed in a folder, reach the nodes over their links."""
         return {
