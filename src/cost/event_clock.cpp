@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace rankwise {
 
 namespace {
 
 constexpr double not_yet = -1.0;
+constexpr Trace::Id none = std::numeric_limits<Trace::Id>::max();
 constexpr double rounding = 1e-12;
 // A rank's own ways: out to other nodes, in from them, and out and in within its node.
 constexpr std::size_t own_ways = 4;
@@ -29,6 +31,7 @@ EventClock::EventClock(const Walk::Part& part, const Placement& placement, Loads
       done_s_(part.passages.size(), not_yet),
       out_s_(part.passages.size(), not_yet),
       waits_(part.passages.size(), 0),
+      next_(part.passages.size(), none),
       states_(ready_s.size()),
       flows_(part.passages.size()) {
   loads.count(part.passages, placement);
@@ -86,9 +89,13 @@ void EventClock::handle(const Event& event, double now_s) {
     case Event::Kind::begin: begin(event.id, now_s); break;
     case Event::Kind::post: post(event.id, now_s); break;
     case Event::Kind::depart: {
-      std::queue<Id>& connection = connections_[connection_of(part_.passages[event.id])];
-      connection.push(event.id);
-      if (connection.size() == 1) flow(event.id, now_s);
+      const auto [last, first] = connections_.try_emplace(connection_of(part_.passages[event.id]), event.id);
+      if (first) {
+        flow(event.id, now_s);
+      } else {
+        next_[last->second] = event.id;
+        last->second = event.id;
+      }
       break;
     }
   }
@@ -122,14 +129,33 @@ void EventClock::begin(Id rank, double now_s) {
   while (step < end && part_.steps[step] == part_.steps[step + 1]) ++step;
   ready_s_[rank] = now_s;
   if (step == end) return;
-  state = {now_s, now_s, 0.0, step + 1 - part_.first_step[rank], part_.steps[step + 1] - part_.steps[step]};
+  state = {now_s,
+           now_s,
+           0.0,
+           own_s(part_.steps[step], part_.steps[step + 1]),
+           step + 1 - part_.first_step[rank],
+           part_.steps[step + 1] - part_.steps[step]};
   for (Id id = part_.steps[step]; id < part_.steps[step + 1]; ++id) {
     waits_[id] = part_.transfers[id].after;
-    if (part_.transfers[id].together) state.busy_s += price(id).overhead_s;
+    if (part_.passages[id].moves && part_.transfers[id].together) state.busy_s += price(id).overhead_s;
   }
   for (Id id = part_.steps[step]; id < part_.steps[step + 1]; ++id) {
     if (waits_[id] == 0) post(id, now_s);
   }
+}
+
+double EventClock::own_s(Id first, Id end) const {
+  double first_s = 0.0;
+  double largest_gap_s = 0.0;
+  std::array<double, 2> gaps_s{};  // received, sent
+  for (Id id = first; id < end; ++id) {
+    if (!part_.passages[id].moves || !part_.transfers[id].together || price(id).eager) continue;
+    const Own one = own(id);
+    first_s = std::max(first_s, one.time_s);
+    largest_gap_s = std::max(largest_gap_s, one.gap_s);
+    gaps_s[part_.passages[id].sends ? 1 : 0] += one.gap_s;
+  }
+  return first_s + std::max(0.0, std::max(gaps_s[0], gaps_s[1]) - largest_gap_s);
 }
 
 void EventClock::post(Id id, double now_s) {
@@ -160,7 +186,7 @@ void EventClock::set_out(Id send, double now_s) {
 void EventClock::flow(Id send, double now_s) {
   const Id recv = partner_[send];
   const std::size_t resources = loads_.resources() + own_ways;
-  const double hold_s = own(recv).hold_s;
+  const Own one = own(recv);
   way_.clear();
   bool leaves = false;
   for (const LoadsOfUses::Held& held : loads_.way(part_.passages[send], placement_)) {
@@ -170,9 +196,9 @@ void EventClock::flow(Id send, double now_s) {
   for (const Id end : {send, recv}) {
     const std::size_t way = loads_.resources() + (end == send ? 0 : 1) + (leaves ? 0 : 2);
     const double gap_s = own(end).gap_s;
-    way_.push_back({part_.passages[end].rank * resources + way, {gap_s, gap_s - hold_s}});
+    way_.push_back({part_.passages[end].rank * resources + way, {gap_s, gap_s - one.hold_s}});
   }
-  flows_.start(send, now_s, hold_s, price(send).bytes, way_);
+  flows_.start(send, now_s, {one.hold_s, one.time_s, price(send).bytes}, way_);
 }
 
 void EventClock::arrive(Id send, double now_s) {
@@ -183,12 +209,10 @@ void EventClock::arrive(Id send, double now_s) {
   } else {
     done_s_[recv] = now_s;
   }
-  const auto connection = connections_.find(connection_of(part_.passages[send]));
-  connection->second.pop();
-  if (connection->second.empty()) {
-    connections_.erase(connection);
+  if (next_[send] != none) {
+    flow(next_[send], now_s);
   } else {
-    flow(connection->second.front(), now_s);
+    connections_.erase(connection_of(part_.passages[send]));
   }
 }
 
@@ -213,7 +237,7 @@ void EventClock::end(Id rank) {
   const Id first = part_.steps[step];
   const Id end = part_.steps[step + 1];
   const bool busy = state.end_s < state.begin_s + state.busy_s;
-  state.end_s = std::max(state.end_s, state.begin_s + state.busy_s);
+  state.end_s = std::max(state.end_s, state.begin_s + std::max(state.busy_s, state.own_s));
   for (Id id = first; id < end; ++id) {
     const Walk::Transfer& transfer = part_.transfers[id];
     if (timed_) {

@@ -3,8 +3,9 @@
 // With T(m), E(m), g(m) and o as in walk.hpp, a message sets out when both its ends are there, or its sender where that waits for
 // nobody. After its latency it flows through what it shares with others (flows.hpp), among them its sender's way out and its
 // receiver's way in: there the first message takes what it does alone, T(m), or E(m) where its step has others in flight, and
-// each further one g(m) (LogGP, Alexandrov et al. 1995). A connection, of one rank with another, delivers in order. A step takes
-// o for each of its messages at least; it ends when all of them are through that its rank has to wait for.
+// each further one g(m) (LogGP, Alexandrov et al. 1995). A connection, of one rank with another, delivers in order. A step ends
+// when all messages are through that its rank has to wait for; it takes o for each of its messages at least, and the first one's
+// time and g(m) for each further one, whichever way they take.
 #pragma once
 
 #include <queue>
@@ -47,6 +48,7 @@ class EventClock {
     double begin_s = 0.0;  // of the step under way
     double end_s = 0.0;    // what is known of its end
     double busy_s = 0.0;   // what its messages cost the processor
+    double own_s = 0.0;    // what those take in turn that wait for both ends, whatever their ways
     std::size_t step = 0;  // the next one
     std::size_t left = 0;  // operations of which the end is not known
   };
@@ -63,6 +65,7 @@ class EventClock {
   [[nodiscard]] Own own(Id id) const;
   void handle(const Event& event, double now_s);
   void begin(Id rank, double now_s);
+  [[nodiscard]] double own_s(Id first, Id end) const;
   void post(Id id, double now_s);
   void set_out(Id send, double now_s);
   void flow(Id send, double now_s);
@@ -76,16 +79,17 @@ class EventClock {
   LoadsOfUses& loads_;
   const Prices& prices_;
   std::vector<double>& ready_s_;
-  std::vector<const Prices::Price*> of_each_;  // operation; null where nothing moves
-  bool timed_ = false;                         // the steps themselves were timed, on every link in use
-  std::vector<Index> most_;                    // of each step: how many messages in one direction
-  std::vector<Id> partner_;                    // of each operation that moves
-  std::vector<double> posted_s_;               // of each operation; below 0: not yet
-  std::vector<double> done_s_;                 // likewise; of a receive that is not posted: when its message was there
-  std::vector<double> out_s_;                  // of each send: when it set out
-  std::vector<std::size_t> waits_;             // of each operation: for how many of its step
-  std::vector<State> states_;                  // of each rank
-  std::unordered_map<std::uint64_t, std::queue<Id>> connections_;  // messages on their way, the first of which flows
+  std::vector<const Prices::Price*> of_each_;          // operation; null where nothing moves
+  bool timed_ = false;                                 // the steps themselves were timed, on every link in use
+  std::vector<Index> most_;                            // of each step: how many messages in one direction
+  std::vector<Id> partner_;                            // of each operation that moves
+  std::vector<double> posted_s_;                       // of each operation; below 0: not yet
+  std::vector<double> done_s_;                         // likewise; of a receive that is not posted: when its message was there
+  std::vector<double> out_s_;                          // of each send: when it set out
+  std::vector<std::size_t> waits_;                     // of each operation: for how many of its step
+  std::vector<Id> next_;                               // of each send: the one behind it on its connection
+  std::vector<State> states_;                          // of each rank
+  std::unordered_map<std::uint64_t, Id> connections_;  // the last message on its way
   Flows flows_;
   std::vector<Flows::Use> way_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

@@ -1,6 +1,8 @@
 #include "cost/flows.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace rankwise {
 
@@ -11,11 +13,15 @@ constexpr double least_s = 1e-18;  // of a flow, so that all rates are numbers
 
 }  // namespace
 
-void Flows::start(Id id, double now_s, double own_s, Index bytes, const std::vector<Use>& way) {
+void Flows::start(Id id, double now_s, const Message& message, const std::vector<Use>& way) {
   Flow& flow = flows_[id];
   flow.since_s = now_s;
-  flow.fastest = 1 / std::max(own_s, least_s);
-  flow.bytes = static_cast<double>(std::max<Index>(1, bytes));
+  flow.fastest = 1 / std::max(message.own_s, least_s);
+  flow.bytes = static_cast<double>(std::max<Index>(1, message.bytes));
+  if (!spare_.empty()) {
+    flow.way = std::move(spare_.back());
+    spare_.pop_back();
+  }
   for (const Use& use : way) {
     if (resources_.size() <= use.resource) resources_.resize(use.resource + 1);
     Resource& resource = resources_[use.resource];
@@ -24,12 +30,13 @@ void Flows::start(Id id, double now_s, double own_s, Index bytes, const std::vec
     flow.way.push_back({use.resource, held_s});
     resource.flows.push_back(id);
     resource.asked += held_s * flow.fastest;
-    change(use.resource, now_s);
+    if (resource.asked > 1 + rounding) change(use.resource, now_s);
   }
   flow.rate = flow.fastest;
   ++under_way_;
-  own_s_ += 1 / flow.fastest;
-  ends_.push({now_s + own_s, id, flow.version});
+  flow.time_s = message.time_s;
+  time_s_ += message.time_s;
+  ends_.push({now_s + message.own_s, id, flow.version});
 }
 
 void Flows::change(std::size_t resource, double now_s) {
@@ -42,7 +49,7 @@ void Flows::change(std::size_t resource, double now_s) {
 double Flows::due_s() const {
   if (changed_.empty()) return never;
   if (under_way_ <= few) return changed_s_;
-  return std::max(changed_s_, settled_s_ + 0.01 * own_s_ / static_cast<double>(under_way_));
+  return std::max(changed_s_, settled_s_ + 0.01 * time_s_ / static_cast<double>(under_way_));
 }
 
 double Flows::next_s() {
@@ -55,17 +62,18 @@ Flows::Id Flows::end(double now_s) {
   ends_.pop();
   Flow& flow = flows_[id];
   --under_way_;
-  own_s_ = under_way_ == 0 ? 0.0 : own_s_ - 1 / flow.fastest;
+  time_s_ = under_way_ == 0 ? 0.0 : time_s_ - flow.time_s;
   ++flow.version;
   for (const Held& held : flow.way) {
     Resource& resource = resources_[held.resource];
     const auto at = std::find(resource.flows.begin(), resource.flows.end(), id);
     *at = resource.flows.back();
     resource.flows.pop_back();
+    if (resource.asked > 1 + rounding) change(held.resource, now_s);
     resource.asked = resource.flows.empty() ? 0.0 : resource.asked - held.held_s * flow.fastest;
-    change(held.resource, now_s);
   }
-  flow.way = {};
+  flow.way.clear();
+  spare_.push_back(std::move(flow.way));
   return id;
 }
 
@@ -73,10 +81,8 @@ void Flows::settle(double now_s) {
   settled_s_ = now_s;
   for (const std::size_t resource : changed_) gather(resource);
   for (const Id id : together_) {
-    Flow& flow = flows_[id];
-    flow.left = std::max(0.0, flow.left - flow.rate * (now_s - flow.since_s));
-    flow.since_s = now_s;
-    flow.fixed = false;
+    flows_[id].fixed = false;
+    flows_[id].rate_before = flows_[id].rate;
   }
   share();
   for (const std::size_t resource : changed_) resources_[resource].changed = false;
@@ -84,6 +90,9 @@ void Flows::settle(double now_s) {
   for (const Id id : together_) {
     Flow& flow = flows_[id];
     flow.found = false;
+    if (std::abs(flow.rate - flow.rate_before) <= rounding * flow.rate) continue;
+    flow.left = std::max(0.0, flow.left - flow.rate_before * (now_s - flow.since_s));
+    flow.since_s = now_s;
     ends_.push({now_s + flow.left / flow.rate, id, ++flow.version});
   }
   changed_.clear();
@@ -92,10 +101,10 @@ void Flows::settle(double now_s) {
 }
 
 void Flows::gather(std::size_t first) {
-  std::vector<std::size_t> to_visit{first};
-  while (!to_visit.empty()) {
-    const std::size_t at = to_visit.back();
-    to_visit.pop_back();
+  to_visit_.assign(1, first);
+  while (!to_visit_.empty()) {
+    const std::size_t at = to_visit_.back();
+    to_visit_.pop_back();
     Resource& resource = resources_[at];
     if (resource.found) continue;
     resource.found = true;
@@ -106,7 +115,7 @@ void Flows::gather(std::size_t first) {
       if (flows_[id].found) continue;
       flows_[id].found = true;
       together_.push_back(id);
-      for (const Held& held : flows_[id].way) to_visit.push_back(held.resource);
+      for (const Held& held : flows_[id].way) to_visit_.push_back(held.resource);
     }
   }
 }
@@ -128,35 +137,41 @@ void Flows::share() {
     resources_[at].weight = 0.0;
     resources_[at].open = 0;
   }
-  std::vector<Id> open;
   for (const Id id : together_) {
     for (const Held& held : flows_[id].way) {
       resources_[held.resource].weight += weight(flows_[id], held);
       ++resources_[held.resource].open;
     }
-    open.push_back(id);
   }
-  while (!open.empty()) {
-    // The bytes a second that each can have before a resource, or a flow, allows no more.
-    double bytes_per_s = never;
-    for (const std::size_t at : resources_of_them_) {
-      const Resource& resource = resources_[at];
-      if (binds(resource)) bytes_per_s = std::min(bytes_per_s, resource.free / resource.weight);
-    }
-    for (const Id id : open) bytes_per_s = std::min(bytes_per_s, flows_[id].fastest * flows_[id].bytes);
-    const double most = bytes_per_s * (1 + rounding);
-    std::vector<Id> bound;
-    for (const Id id : open) {
-      const Flow& flow = flows_[id];
-      const bool bounded = std::any_of(flow.way.begin(), flow.way.end(), [&](const Held& held) {
-        const Resource& resource = resources_[held.resource];
-        return binds(resource) && resource.free <= most * resource.weight;
-      });
-      if (bounded || flow.fastest * flow.bytes <= most) bound.push_back(id);
-    }
-    for (const Id id : bound) fix(flows_[id], std::min(bytes_per_s / flows_[id].bytes, flows_[id].fastest));
-    std::erase_if(open, [this](Id id) { return flows_[id].fixed; });
+  // The bytes a second of all go up together, until a flow or a resource allows no more. What a resource allows only grows while
+  // flows that have less are fixed, so that the least is found by looking at it again.
+  const auto most = [this](Id id) { return flows_[id].fastest * flows_[id].bytes; };
+  std::sort(together_.begin(), together_.end(), [&](Id a, Id b) { return most(a) < most(b); });
+  const auto allowed = [this](std::size_t at) { return resources_[at].free / resources_[at].weight; };
+  for (const std::size_t at : resources_of_them_) {
+    if (binds(resources_[at])) levels_.push({allowed(at), at});
   }
+  for (const Id next : together_) {
+    while (!flows_[next].fixed) {
+      while (!levels_.empty()) {
+        const auto [level, at] = levels_.top();
+        const bool open = binds(resources_[at]);
+        if (open && allowed(at) <= level * (1 + rounding)) break;
+        levels_.pop();
+        if (open) levels_.push({allowed(at), at});
+      }
+      if (levels_.empty() || most(next) <= levels_.top().first * (1 + rounding)) {
+        fix(flows_[next], flows_[next].fastest);
+        continue;
+      }
+      const auto [level, at] = levels_.top();
+      levels_.pop();
+      for (const Id id : resources_[at].flows) {
+        if (!flows_[id].fixed) fix(flows_[id], std::min(level / flows_[id].bytes, flows_[id].fastest));
+      }
+    }
+  }
+  levels_ = {};
 }
 
 }  // namespace rankwise

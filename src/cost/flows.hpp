@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "cost/machine.hpp"
@@ -29,10 +30,16 @@ class Flows {
   // So many flows, with ids below it, each started once.
   explicit Flows(std::size_t flows) : flows_(flows) {}
 
-  // A message of so many bytes, which takes own_s where nothing is shared. Times do not go back from call to call.
-  void start(Id id, double now_s, double own_s, Index bytes, const std::vector<Use>& way);
+  // A message, which flows for own_s where nothing is shared, of the time_s that it takes with its latency.
+  struct Message {
+    double own_s;
+    double time_s;
+    Index bytes;
+  };
+  // Times do not go back from call to call.
+  void start(Id id, double now_s, const Message& message, const std::vector<Use>& way);
   // When rates are to be found again, for what has started and ended; never: nothing has. At once while there are few flows; of
-  // many not before a hundredth of what they take in the mean has gone by, so that not each of them changes the rates of all.
+  // many not before a hundredth of what messages take in the mean has gone by, so that not each of them changes the rates of all.
   [[nodiscard]] double due_s() const;
   void settle(double now_s);
   // When the next flow ends, as rates are; never: none is under way.
@@ -49,8 +56,10 @@ class Flows {
     double left = 1.0;     // of its message
     double since_s = 0.0;  // when so much was left
     double rate = 0.0;     // parts of the message a second
+    double rate_before = 0.0;
     double fastest = 0.0;
     double bytes = 1.0;
+    double time_s = 0.0;
     std::uint32_t version = 0;  // of its end
     bool fixed = false;         // its rate is found
     bool found = false;         // it belongs to those whose rates are being found
@@ -83,13 +92,17 @@ class Flows {
 
   std::vector<Flow> flows_;
   std::vector<Resource> resources_;
+  std::vector<std::vector<Held>> spare_;  // ways of flows that are over, to be used again
   std::vector<std::size_t> changed_;
   double changed_s_ = 0.0;  // when the first of them did
   double settled_s_ = -1.0;
   std::size_t under_way_ = 0;
-  double own_s_ = 0.0;        // what all that are under way take where nothing is shared
+  double time_s_ = 0.0;       // that all of them take together
   std::vector<Id> together_;  // whose rates are being found
   std::vector<std::size_t> resources_of_them_;
+  std::vector<std::size_t> to_visit_;
+  using Level = std::pair<double, std::size_t>;  // bytes a second that a resource allows each flow
+  std::priority_queue<Level, std::vector<Level>, std::greater<>> levels_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 };
 

@@ -31,7 +31,8 @@ std::vector<double> ends_of(const std::vector<Start>& starts) {
     if (flows.next_s() <= now_s) {
       ends[flows.end(now_s)] = now_s;
     } else if (start_s <= now_s) {
-      flows.start(static_cast<Flows::Id>(next), now_s, starts[next].own_s, starts[next].bytes, starts[next].way);
+      const Start& start = starts[next];
+      flows.start(static_cast<Flows::Id>(next), now_s, {start.own_s, start.own_s, start.bytes}, start.way);
       ++next;
     } else {
       flows.settle(now_s);
