@@ -34,10 +34,10 @@ from rankwise import _core
 from rankwise.engines.platform import Platform, parse_network
 from rankwise.engines.what_if import PlacedStep
 from rankwise.launch.smpi import _OPTIONS, SimGrid, find_simgrid
-from rankwise.mapping.dims import balanced_dims
 from rankwise.observe.phases import phased
 from rankwise.observe.record import EVENT, Record, record_of_events
 from rankwise.observe.steps import common_steps
+from rankwise.workloads.exchange import balanced_grid
 
 HERE = Path(__file__).parent / "what_if"
 CALLS = ("Isend Irecv Send Recv Sendrecv Wait Waitall Waitany Barrier Bcast Reduce Allreduce Alltoall").split()
@@ -57,7 +57,7 @@ class Program:
     binary: Path
 
     def words(self, ranks: int) -> list[str] | None:
-        x, y, z = sorted(balanced_dims(ranks, 3), reverse=True)
+        x, y, z = sorted(balanced_grid(ranks, 3), reverse=True)
         if self.name == "comd":
             return f"-N 24 -i {x} -j {y} -k {z} -x {6 * x} -y {6 * y} -z {6 * z}".split()
         if self.name == "lulesh":
