@@ -10,7 +10,6 @@ namespace {
 
 constexpr double not_yet = -1.0;
 constexpr Trace::Id none = std::numeric_limits<Trace::Id>::max();
-constexpr double rounding = 1e-12;
 // A rank's own ways: out to other nodes, in from them, and out and in within its node.
 constexpr std::size_t own_ways = 4;
 
@@ -25,7 +24,6 @@ EventClock::EventClock(const Walk::Part& part, const Placement& placement, Loads
       loads_(loads),
       prices_(prices),
       ready_s_(ready_s),
-      most_(part.steps.size(), 1),
       partner_(part.passages.size()),
       posted_s_(part.passages.size(), not_yet),
       done_s_(part.passages.size(), not_yet),
@@ -45,8 +43,12 @@ EventClock::EventClock(const Walk::Part& part, const Placement& placement, Loads
     partner_[event.a] = event.b;
     partner_[event.b] = event.a;
   }
-  for (std::size_t step = 0; timed_ && step + 1 < part.steps.size(); ++step) {
-    most_[step] = most_in_one_direction(part.steps[step], part.steps[step + 1]);
+  for (std::size_t step = 0; step + 1 < part.steps.size(); ++step) {
+    const Index most = most_in_one_direction(part.steps[step], part.steps[step + 1]);
+    most_.push_back(most);
+    for (Id id = part.steps[step]; id < part.steps[step + 1]; ++id) {
+      own_.push_back(part.passages[id].moves ? own_of(id, most) : Own{});
+    }
   }
 }
 
@@ -66,7 +68,7 @@ void EventClock::run(History* history) {
     now_s = std::min({events_.empty() ? Flows::never : events_.top().time_s, flows_.next_s(), flows_.due_s()});
     if (now_s == Flows::never) return;
     // What happens at one time changes rates once.
-    const double until_s = now_s * (1 + rounding);
+    const double until_s = now_s * (1 + Flows::rounding);
     for (bool more = true; more;) {
       more = false;
       while (!events_.empty() && events_.top().time_s <= until_s) {
@@ -106,12 +108,11 @@ std::size_t EventClock::step_of(Id id) const {
   return part_.first_step[at.rank] + at.step;
 }
 
-EventClock::Own EventClock::own(Id id) const {
+EventClock::Own EventClock::own_of(Id id, Index most) const {
   const Prices::Price& cost = price(id);
   const Walk::Transfer& transfer = part_.transfers[id];
   Own own{transfer.together ? cost.exchange_s : cost.send_s, cost.hold_s, cost.gap_s};
   if (timed_) {
-    const Index most = most_[step_of(id)];
     own.time_s = cost.steps->step_s(transfer.first, 1, cost.bytes);
     if (most > 1) {
       own.gap_s = (cost.steps->step_s(transfer.first, most, cost.bytes) - own.time_s) / static_cast<double>(most - 1);
@@ -150,7 +151,7 @@ double EventClock::own_s(Id first, Id end) const {
   std::array<double, 2> gaps_s{};  // received, sent
   for (Id id = first; id < end; ++id) {
     if (!part_.passages[id].moves || !part_.transfers[id].together || price(id).eager) continue;
-    const Own one = own(id);
+    const Own& one = own_[id];
     first_s = std::max(first_s, one.time_s);
     largest_gap_s = std::max(largest_gap_s, one.gap_s);
     gaps_s[part_.passages[id].sends ? 1 : 0] += one.gap_s;
@@ -178,7 +179,7 @@ void EventClock::post(Id id, double now_s) {
 }
 
 void EventClock::set_out(Id send, double now_s) {
-  const Own one = own(partner_[send]);
+  const Own& one = own_[partner_[send]];
   out_s_[send] = now_s;
   events_.push({now_s + one.time_s - one.hold_s, Event::Kind::depart, send});
 }
@@ -186,7 +187,7 @@ void EventClock::set_out(Id send, double now_s) {
 void EventClock::flow(Id send, double now_s) {
   const Id recv = partner_[send];
   const std::size_t resources = loads_.resources() + own_ways;
-  const Own one = own(recv);
+  const Own& one = own_[recv];
   way_.clear();
   bool leaves = false;
   for (const LoadsOfUses::Held& held : loads_.way(part_.passages[send], placement_)) {
@@ -195,7 +196,7 @@ void EventClock::flow(Id send, double now_s) {
   }
   for (const Id end : {send, recv}) {
     const std::size_t way = loads_.resources() + (end == send ? 0 : 1) + (leaves ? 0 : 2);
-    const double gap_s = own(end).gap_s;
+    const double gap_s = own_[end].gap_s;
     way_.push_back({part_.passages[end].rank * resources + way, {gap_s, gap_s - one.hold_s}});
   }
   flows_.start(send, now_s, {one.hold_s, one.time_s, price(send).bytes}, way_);
@@ -255,17 +256,17 @@ void EventClock::note(Id rank, Id first, Id end, bool busy) {
   const History::Term term = busy ? History::Term::processor : History::Term::message;
   History::Stretch step{rank, static_cast<std::uint32_t>(history_->messages.size()), 0, state.begin_s, state.end_s, term};
   double last_s = state.begin_s;
-  const double further = static_cast<double>(most_in_one_direction(first, end) - 1);
+  const double further = static_cast<double>(most_[part_.first_step[rank] + state.step - 1] - 1);
   for (Id id = first; id < end; ++id) {
     const Passage& passage = part_.passages[id];
     if (!passage.moves) continue;
     if (!busy && done_s_[id] > last_s) {
-      const Own one = own(id);
+      const Own& one = own_[id];
       last_s = done_s_[id];
       const double took_s = last_s - out_s_[passage.sends ? id : partner_[id]];
-      step.term = took_s > (one.time_s + further * one.gap_s) * (1 + rounding) ? History::Term::shared
-                  : took_s > 1.5 * one.time_s                                  ? History::Term::messages
-                                                                               : History::Term::message;
+      step.term = took_s > (one.time_s + further * one.gap_s) * (1 + Flows::rounding) ? History::Term::shared
+                  : took_s > 1.5 * one.time_s                                         ? History::Term::messages
+                                                                                      : History::Term::message;
     }
     history_->messages.push_back({rank, passage.peer, part_.usual.trace.ops[id].op->tag, passage.sends, false, price(id).bytes,
                                   posted_s_[id], done_s_[id]});

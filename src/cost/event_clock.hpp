@@ -32,11 +32,8 @@ class EventClock {
   using Id = Trace::Id;
 
   struct Event {
-    enum class Kind : std::uint8_t {
-      begin,
-      post,
-      depart
-    };  // of a rank's step, of an operation, of a message into what is shared
+    // Of a rank's step, of an operation, of a message into what is shared.
+    enum class Kind : std::uint8_t { begin, post, depart };
     double time_s;
     Kind kind;
     Id id;
@@ -54,15 +51,16 @@ class EventClock {
   };
   // A message on free ways: how long it takes, for how long of that it holds them, and how far apart it is from one before it.
   struct Own {
-    double time_s;
-    double hold_s;
-    double gap_s;
+    double time_s = 0.0;
+    double hold_s = 0.0;
+    double gap_s = 0.0;
   };
 
   [[nodiscard]] const Prices::Price& price(Id id) const { return *of_each_[id]; }
   [[nodiscard]] std::size_t step_of(Id id) const;
   [[nodiscard]] Index most_in_one_direction(Id first, Id end) const;
-  [[nodiscard]] Own own(Id id) const;
+  // most: messages of its step in one direction.
+  [[nodiscard]] Own own_of(Id id, Index most) const;
   void handle(const Event& event, double now_s);
   void begin(Id rank, double now_s);
   [[nodiscard]] double own_s(Id first, Id end) const;
@@ -82,6 +80,7 @@ class EventClock {
   std::vector<const Prices::Price*> of_each_;          // operation; null where nothing moves
   bool timed_ = false;                                 // the steps themselves were timed, on every link in use
   std::vector<Index> most_;                            // of each step: how many messages in one direction
+  std::vector<Own> own_;                               // of each operation
   std::vector<Id> partner_;                            // of each operation that moves
   std::vector<double> posted_s_;                       // of each operation; below 0: not yet
   std::vector<double> done_s_;                         // likewise; of a receive that is not posted: when its message was there

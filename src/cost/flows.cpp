@@ -8,7 +8,7 @@ namespace rankwise {
 
 namespace {
 
-constexpr std::size_t few = 256;
+constexpr std::size_t most_settled_at_once = 256;
 constexpr double least_s = 1e-18;  // of a flow, so that all rates are numbers
 
 }  // namespace
@@ -48,7 +48,7 @@ void Flows::change(std::size_t resource, double now_s) {
 
 double Flows::due_s() const {
   if (changed_.empty()) return never;
-  if (under_way_ <= few) return changed_s_;
+  if (under_way_ <= most_settled_at_once) return changed_s_;
   return std::max(changed_s_, settled_s_ + 0.01 * time_s_ / static_cast<double>(under_way_));
 }
 

@@ -122,8 +122,8 @@ class Walk {
   [[nodiscard]] SendMode mode() const { return mode_; }
   // The most steps of any part.
   [[nodiscard]] std::size_t steps() const;
-  // goes_on: whether some of its messages wait for no receiver, where that makes a difference.
-  [[nodiscard]] const Discrepancy& discrepancy(bool goes_on = false) const;
+  // any_eager: whether some of its messages wait for no receiver, where that makes a difference.
+  [[nodiscard]] const Discrepancy& discrepancy(bool any_eager = false) const;
 
  private:
   // What the time of an operation depends on, found once, next to its passage.
