@@ -48,7 +48,8 @@ def checks(scaling: Scaling, where: Placer, on: Priced) -> list[Check]:
     for one, other in itertools.pairwise(scaling.recordings):
         placement = where(other.ranks)
         nodes = [placement.node(rank) for rank in range(other.ranks)]
-        step = observed_step(other.record).on(nodes)
+        recorded = observed_step(other.record)
+        step = (recorded if other.compute_s > 0 else recorded.without_computing()).on(nodes)
         time_s = PlacedStep(step, placement).time_s(on.machine)
         carried = carriers(other.record, nodes)[:1]
         as_recorded = other.compute_s / one.compute_s if one.compute_s > 0 else 1.0

@@ -51,6 +51,8 @@ def test_recordings_are_held_against_each_other() -> None:
     (one,) = checks(Scaling.of([small, large], False), blocked(), ON)
     assert (one.pairs, one.sizes) == (1.0, 1.0) and abs(one.error) < 0.002
     assert one.words == f"24 predicted from 12: {100 * one.error:+.1f} %"
+    (alone,) = checks(Scaling.of([small, large], False, compute=False), blocked(), ON)  # of messages alone
+    assert abs(alone.error) < 0.002 and abs(alone.rest) < 0.002
     thick = Scaling.of([small, stencil((6, 4), (5760, 20 * 5760))], False)
     (wrong,) = checks(thick, blocked(), ON)
     assert wrong.sizes < 0.7 and wrong.rest < -0.1 and "bytes of" in wrong.words
