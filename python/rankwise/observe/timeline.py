@@ -197,7 +197,11 @@ def timeline_json(line: Timeline, name: str) -> Iterator[str]:
 def _goal(record: Record) -> Iterator[str]:
     from rankwise.observe.goal import goal_lines
     from rankwise.observe.phases import observed_step
+    from rankwise.observe.summary import crowded_host
 
+    if (crowded := crowded_host(record)) is not None:
+        host, ranks, cores = crowded
+        yield f"// calc times include waiting for a core: {ranks} ranks shared {cores} cores of {host}\n"
     yield from goal_lines(observed_step(record))
 
 

@@ -14,7 +14,7 @@ from rankwise.report.chart import TIME, Chart, Spec, cursor, field_of, log_axis,
 from rankwise.report.document import Document, Figure, Markup, Section, environment
 from rankwise.report.layers import Curves
 from rankwise.report.program import path_words, timeline_picture, timeline_title
-from rankwise.units import format_time
+from rankwise.units import format_number, format_share, format_time
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,11 @@ def _figures(row: WhatIfRow) -> list[Figure]:
     if row.efficiencies is not None:
         one = row.efficiencies
         parts = f"load balance {100 * one.load_balance:.0f} %, transfer {100 * one.transfer:.0f} %"
-        found.append(Figure("Parallel efficiency", f"{100 * one.parallel:.0f}", "%", parts, None, "compute of the time"))
+        value, unit = format_share(one.parallel).split(" ")
+        found.append(Figure("Parallel efficiency", value, unit, parts, None, "share of the time spent computing"))
     if row.node_hours is not None:
-        found.append(Figure("The recorded run", f"{row.node_hours:.3g}", "node-hours", "", None, f"on {row.nodes} nodes"))
+        hours = format_number(row.node_hours)
+        found.append(Figure("Steps of the recorded run", hours, "node-hours", "", None, f"on {row.nodes} nodes"))
     return found
 
 

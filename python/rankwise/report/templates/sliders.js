@@ -31,8 +31,9 @@
       said.latency.textContent = `${factor(latency)}, ${written(latency * data.latency_s)}`;
       said.bandwidth.textContent = `${factor(bandwidth)}, ${rate(bandwidth * data.bytes_per_s)}`;
       said.each.textContent = data.ranks_per_node[+input.each.value];
+      const faster = Number((data.first_s / now).toPrecision(3));
       box.querySelector(".now").textContent = `${written(now)} a step (${written(low * now)} to ${written(high * now)}), ` +
-        `${Number((data.first_s / now).toPrecision(3))} times as fast as recorded`;
+        `${faster === 1 ? "" : `${faster} times `}as fast as recorded`;
       const powers = Array.from({ length: 65 }, (_, i) => -4 + i / 8), times = powers.map((power) => at(2 ** power));
       const most = 1.05 * high * Math.max(...times), x = (power) => 50 + (power + 4) * 65, y = (seconds) => 170 - (150 * seconds) / most;
       const line = (share) => powers.map((power, i) => `${x(power).toFixed(1)},${y(share * times[i]).toFixed(1)}`);
