@@ -70,7 +70,8 @@ class Options:
                 continue
             value = getattr(self, one.name)
             names = one.metadata["names"] or ("--" + one.name.replace("_", "-"),)
-            parts += [names[0]] if names[0].startswith("-") else []
+            on, _, off = names[0].partition("/")  # --this/--not-this
+            parts += [off if value is False and off else on] if on.startswith("-") else []
             if not isinstance(value, bool):
                 parts += [shlex.quote(str(item)) for item in (value if isinstance(value, list) else [value])]
         return " ".join(parts)

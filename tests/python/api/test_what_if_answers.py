@@ -112,3 +112,8 @@ def test_the_answer_becomes_a_page_and_a_job(tmp_path: Path, ring8: Path) -> Non
     (tmp_path / "wrong.json").write_text("{}")
     with pytest.raises(InputError, match="no answer of"):
         Job(projected=tmp_path / "wrong.json").settings()
+
+
+def test_a_question_is_asked_as_the_command_line_takes_it() -> None:
+    assert rw.WhatIf("app.comm", compute=False, ranks_per_node=2).words() == "app.comm --ranks-per-node 2 --no-compute"
+    assert rw.WhatIf("app.comm", compute=True).words() == "app.comm"
