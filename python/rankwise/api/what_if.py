@@ -72,10 +72,10 @@ class Projection(Result):
             return f"No times: {self.refused[0]}." if self.refused else "No times."
         told = f"{format_time(row.time_s)} a step ({_ends(row.span.ends_s, ' to ')})"
         if self.profile is None and self.observed_s and self.question.compute:
-            return f"{told}, {_ratio(self.observed_s / row.time_s)} the recorded {format_time(self.observed_s)}."
+            return f"{told}, {ratio_words(self.observed_s / row.time_s)} the recorded {format_time(self.observed_s)}."
         if self.faster is not None and self.faster_lo is not None and self.faster_hi is not None and len(self.rows) > 1:
-            inside = "" if abs(self.faster - 1) < 0.005 else f" ({self.faster_lo:.2f}–{self.faster_hi:.2f})"
-            return f"{told}, {_ratio(self.faster)} now{inside}."
+            inside = "" if abs(self.faster - 1) < 0.005 else f" (speed x {self.faster_lo:.2f}–{self.faster_hi:.2f})"
+            return f"{told}, {ratio_words(self.faster)} unchanged{inside}."
         return f"{told}."
 
     def blocks(self) -> Iterator[Block]:
@@ -212,10 +212,12 @@ def _ends(ends_s: tuple[float, float], between: str = "–") -> str:
     return between.join(map(format_time, ends_s))
 
 
-def _ratio(faster: float) -> str:
-    """Say how many times as fast as something, or how much slower."""
+def ratio_words(faster: float) -> str:
+    """Say how many times as fast as something, or how much slower, or how many times as long."""
     if faster >= 1.005:
         return f"{format_number(faster)} times as fast as"
+    if faster < 0.5:
+        return f"{format_number(1 / faster)} times as long as"
     return "as fast as" if faster > 0.995 else f"{100 * (1 / faster - 1):.3g} % slower than"
 
 

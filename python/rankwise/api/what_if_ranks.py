@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from rankwise.api.projecting import WhatIf
 from rankwise.api.results import TRUST, Plot, Result, sentence
-from rankwise.api.what_if import OF_STEPS, assumed, blocked, factors_of, machine_of, page_of, require_nodes, with_machine
+from rankwise.api.what_if import (
+    OF_STEPS,
+    assumed,
+    blocked,
+    factors_of,
+    machine_of,
+    page_of,
+    ratio_words,
+    require_nodes,
+    with_machine,
+)
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.engines.scaled import Check, Curve, checks, priced
 from rankwise.engines.what_if import BOUNDS, WhatIfRow, scaled
@@ -55,8 +65,8 @@ class OtherRanks(Result):
         most = self.recorded[-1]
         if row.time_s and row.ranks != most and not self.is_poor:
             ratio = self.recorded_s / row.time_s
-            told += f", {format_number(ratio)} times as fast as on {most}" if self.scaling == "strong" else (
-                f", {format_share(ratio)} of the efficiency on {most}"
+            told += f", {ratio_words(ratio)} on {most} ranks" if self.scaling == "strong" else (
+                f", {format_share(ratio)} of the efficiency on {most} ranks"
             )  # fmt: skip
         if self.curve is not None and self.curve.fastest != row.ranks:
             told += f", within 10 % of the fastest, {format_count(self.curve.fastest, 'rank')}"
@@ -141,7 +151,7 @@ def counts_of(text: str) -> list[int]:
             raise InputError(f"--ranks '{text}' is no number of ranks: write it as 64, 12,18,24 or 16:1024")
         first, last = int(ends[0]), int(ends[-1])
         if first < 2 or last < first:
-            raise InputError(f"--ranks '{part}' is out of range: write two numbers from 2 on, the smaller one first")
+            raise InputError(f"--ranks '{part}' is out of range: write numbers from 2 on, of a range the smaller one first")
         found.update(count for turn in range(40) if (count := first << turn) <= last)
         found.add(last)
     if len(found) > _MOST_COUNTS:

@@ -311,7 +311,7 @@ class Scaling:
         if ranks > MOST_TIMES * self.base.ranks:
             found.append(f"more than {MOST_TIMES} times the {self.base.ranks} recorded ranks: no interval")
         if ranks > MOST_FULL:
-            found.append(f"beyond {MOST_FULL:,} ranks drawn from fewer that do the same, and collectives of all")
+            found.append(f"above {MOST_FULL:,} ranks: messages as of fewer ranks that send the same, collectives of all ranks")
         if self.base.templates[0].offsets and not self.base.templates[0].topology.bits:
             axes = len(self.base.templates[0].topology.dims)
             found.append(f"ranks are numbered row by row in {axes} ax{'i' if axes == 1 else 'e'}s, which is taken to stay so")
