@@ -64,9 +64,10 @@ TEST(Flows, KnownAnswers) {
 }
 
 // Flows whose rates are found anew for all of them at each event, by what defines them.
-class Oracle {
+class EventOracle {
  public:
-  explicit Oracle(const std::vector<Start>& starts) : starts_(starts), left_(starts.size(), 1.0), ends_(starts.size(), 0.0) {}
+  explicit EventOracle(const std::vector<Start>& starts)
+      : starts_(starts), left_(starts.size(), 1.0), ends_(starts.size(), 0.0) {}
 
   std::vector<double> ends() {
     double now_s = 0.0;
@@ -140,7 +141,7 @@ TEST(Flows, EndWhenRatesFoundForAllSay) {
       }
     }
     std::sort(starts.begin(), starts.end(), [](const Start& a, const Start& b) { return a.at_s < b.at_s; });
-    const std::vector<double> expected_s = Oracle(starts).ends();
+    const std::vector<double> expected_s = EventOracle(starts).ends();
     const std::vector<double> ends_s = ends_of(starts);
     for (std::size_t i = 0; i < starts.size(); ++i) EXPECT_NEAR(ends_s[i], expected_s[i], 1e-6) << "round " << round;
   }
@@ -156,7 +157,7 @@ TEST(Flows, OfManyEndAlmostWhenTheyWould) {
     for (const int side : {0, 10}) start.way.push_back({static_cast<std::size_t>(side + draw(0, 9)), {0.2, 0.0}});
   }
   std::sort(starts.begin(), starts.end(), [](const Start& a, const Start& b) { return a.at_s < b.at_s; });
-  const std::vector<double> expected_s = Oracle(starts).ends();
+  const std::vector<double> expected_s = EventOracle(starts).ends();
   const std::vector<double> ends_s = ends_of(starts);
   for (std::size_t i = 0; i < starts.size(); ++i) EXPECT_NEAR(ends_s[i], expected_s[i], 0.02 * expected_s[i]);
 }
