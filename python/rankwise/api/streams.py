@@ -13,6 +13,7 @@ from rankwise.api.results import Plot, Result
 from rankwise.blocks import NO, UNCLEAR, YES, Block, Listing, Sentence
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError, InterruptedWorkError
 from rankwise.machine.hosts import parse_hosts
+from rankwise.machine.record import tcp_words
 from rankwise.progress import meter
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record, told
@@ -256,7 +257,8 @@ def _verdict(campaign: AllPairs, judgement: Judgement) -> tuple[list[str], int]:
             "nothing slow: " + ", ".join(_seen(size, effects) for size, effects in judgement.effects.items()),
             EXIT_OK,
         )
-    lines = [f"{headline(campaign)}: {conclusion}", *findings, *blind, *busy, *silent]
+    tcp = [f"  between nodes  TCP, {tcp_words(campaign.tcp)}"] if campaign.tcp else []
+    lines = [f"{headline(campaign)}: {conclusion}", *findings, *blind, *busy, *silent, *tcp]
     if findings:
         lines.append(f"leave out in Slurm: {_slurm(campaign, judgement)}")
     return lines, code

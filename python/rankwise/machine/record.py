@@ -31,6 +31,9 @@ class MpiFacts(Protocol):
     def matches(self) -> bool: ...
 
 
+TCP = "of ranks' TCP connections between nodes: by congestion control, the largest segment in bytes"
+
+
 @record
 class CacheKind(Record):
     """Caches that are alike."""
@@ -91,10 +94,7 @@ class MachineRecord(Hardware):
     """What a profile stores under ``machine``; its keys are there as far as they are known."""
 
     mpi: MpiRecord | None = key("the MPI; null: none was found", default=None, optional=True)
-    tcp: Mapping[str, int] = key(
-        "of ranks' TCP connections between nodes: by congestion control, the largest segment in bytes", factory=dict, omit=True,
-        optional=True,
-    )  # fmt: skip
+    tcp: Mapping[str, int] = key(TCP, factory=dict, omit=True, optional=True)
 
 
 def machine_record(topology: Topology, mpi: MpiFacts | None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.mpi import Mpi, stream_kernel
 from rankwise.launch.process import output_of
 from rankwise.machine.hosts import node_name
+from rankwise.machine.record import TCP
 from rankwise.measure.samples import SamplesFile, read_records, require_fields
 from rankwise.measure.slow_nodes import (
     CONFIRMATIONS,
@@ -38,6 +39,7 @@ from rankwise.measure.slow_nodes import (
     slow_nodes,
     slow_pairs,
 )
+from rankwise.measure.witness import tcp_of
 from rankwise.progress import SILENT, Meter, tell
 from rankwise.reading import Trace, read_through
 from rankwise.records import Record, computed, key, record
@@ -74,6 +76,7 @@ class AllPairs(Record):
     sweep: NDArray[np.int64]
     time_s: Mapping[int, Array]
     busy: NDArray[np.bool_]
+    tcp: Mapping[str, int] = key(TCP, factory=dict, omit=True)
 
     def times(self, size_bytes: int, again: bool = False) -> Times:
         """Return the logs of the sweeps' times at one size, or of those measured again; without those of busy moments.
@@ -340,7 +343,8 @@ def confirmation_rounds(candidates: Sequence[Pair], nodes: int, repetitions: int
 
 
 _NEEDED = {
-    "campaign": ("campaign", "hosts", "silent", "sizes", "created"), "start": ("placements",), "witness": ("seconds",),
+    "campaign": ("campaign", "hosts", "silent", "sizes", "created"), "start": ("placements",), "end": ("placements",),
+    "witness": ("seconds",),
     "round": ("round", "sweep", "partner", "seconds", "busy_s", "own_s"),
     "samples": ("round", "size_bytes", "messages", "repeats", "time_s"),
 }  # fmt: skip
@@ -370,7 +374,7 @@ def _newest(path: Path, trace: Trace) -> tuple[Mapping[str, Any], list[Mapping[s
             hosts = len(head["hosts"])
         elif head is not None and line.get("campaign") == head["campaign"]:
             require_fields(line, f"{path}, line {number}", _NEEDED)
-            of_hosts = {"round": ("partner", "seconds", "busy_s", "own_s"), "start": ("placements",)}
+            of_hosts = {"round": ("partner", "seconds", "busy_s", "own_s"), "start": ("placements",), "end": ("placements",)}
             for key in of_hosts.get(line["record"], ()):
                 if not isinstance(line[key], list) or len(line[key]) != hosts:
                     raise InputError(f"{path}, line {number}: {key} is not of {hosts} hosts: measure again")
@@ -415,6 +419,7 @@ def _assembled(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
     return AllPairs(
         hosts, tuple(head["silent"]), str(head["created"]), seconds, messages, np.asarray(partner), np.asarray(sweep),
         {size: np.asarray(rows) for size, rows in times.items()}, np.asarray(busy),
+        tcp_of(place for record in records if record["record"] == "end" for place in record["placements"]),
     )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ def test_the_slow_sender_is_named_and_a_host_that_does_not_answer_is_left_out(tm
         assert answer["silent"] == ["nowhere"] and answer["hosts"] == list(four.hosts)
         worst = max(answer["findings"], key=lambda finding: finding["ratio"])
         assert (worst["kind"], worst["hosts"]) == ("sends", [slow]) and 5 < worst["ratio"] < 15
+        assert list(answer["tcp"]) == ["reno"]
         assert slow in answer["exclude"] and (tmp_path / "map.html").stat().st_size > 1000
         # What is kept tells the same again.
         again = subprocess.run(
