@@ -112,9 +112,9 @@ class Nodes:
             _do("ip", "-n", host, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
             for device in ("lo", "eth0"):
                 _do("ip", "-n", host, "link", "set", device, "up")
-            # BBR, the default of some kernels, sends at the rate of its last messages, which leaves such links idle for up to
-            # half of the time. Reno is in every kernel, and fills a link that loses nothing.
-            _do("ip", "netns", "exec", host, "sh", "-c", "echo reno > /proc/sys/net/ipv4/tcp_congestion_control")
+        # BBR, the default of some kernels, sends at the rate of its last messages, which leaves such links idle for up to half
+        # of the time. Reno is in every kernel, and fills a link that loses nothing.
+        self.use_tcp("reno")
         self._enter = self.state / "enter"
         self._enter.write_text(
             f"#!/bin/sh\nhost=$1; shift; state={self.state}\n"
@@ -132,6 +132,19 @@ class Nodes:
         )
         for script in (self._enter, self.shell):
             script.chmod(0o755)
+
+    def use_tcp(self, congestion: str, queue_frames: int | None = None) -> None:
+        """Set the congestion control of connections made from now on, and how many frames may wait at each end of a link.
+
+        By route: a namespace has no say in what the kernel lets its processes ask for.
+        """
+        for i, host in enumerate(self.hosts, start=1):
+            _do("ip", "-n", host, "route", "replace", f"{_NET}.0/24", "dev", "eth0", "proto", "kernel", "scope", "link",
+                "src", self.address(host), "congctl", congestion)  # fmt: skip
+            if queue_frames is not None:
+                for space, device in ((host, "eth0"), (self._switch, f"port{i}")):
+                    _do("tc", "-n", space, "qdisc", "replace", "dev", device, "parent", "1:1", "pfifo", "limit",
+                        str(queue_frames))  # fmt: skip
 
     def _limit_batches(self, space: str, device: str) -> None:
         _do("ip", "-n", space, "link", "set", device,
