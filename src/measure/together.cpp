@@ -102,8 +102,9 @@ Start parse_start(const std::string& name) {
 }
 
 int repetitions_within(const Repetitions& repetitions, double estimate_s) {
-  return static_cast<int>(std::clamp(repetitions.budget_s / std::max(estimate_s, 1e-9), static_cast<double>(repetitions.least),
-                                     static_cast<double>(repetitions.most)));
+  const double count = repetitions.budget_s / std::max(estimate_s, 1e-9);
+  const double least = std::min<double>(repetitions.least, std::max(10 * count, 5.0));
+  return static_cast<int>(std::clamp(count, least, static_cast<double>(repetitions.most)));
 }
 
 void require_sensible(const Repetitions& repetitions) {

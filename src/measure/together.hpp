@@ -100,7 +100,8 @@ struct Timed {
   int late = 0;                // rank 0 only: repetitions in which a rank missed the common start
 };
 
-// How many repetitions of so long are in the budget.
+// How many repetitions of so long are in the budget. Where even the least take more than ten times as long it is as many as
+// do, or five: a median of these is known, too.
 [[nodiscard]] int repetitions_within(const Repetitions& repetitions, double estimate_s);
 
 // Throws std::invalid_argument unless 1 <= least <= most and the times are positive.

@@ -88,10 +88,14 @@ TEST(Repetitions, WarmUpIsOnlyDoneWithoutBeingAskedWhereTheCountIsEstimated) {
 }
 
 TEST(Repetitions, AsManyAsTheTimeAllowsWithinTheirBounds) {
-  const Repetitions repetitions{0.1, 5, 50, 0};
+  Repetitions repetitions{0.1, 5, 50, 0};
   EXPECT_EQ(repetitions_within(repetitions, 1.0), 5);
   EXPECT_EQ(repetitions_within(repetitions, 0.01), 10);
   EXPECT_EQ(repetitions_within(repetitions, 0.0), 50);
+  repetitions.least = 30;
+  EXPECT_EQ(repetitions_within(repetitions, 0.03), 30);
+  EXPECT_EQ(repetitions_within(repetitions, 0.05), 20);
+  EXPECT_EQ(repetitions_within(repetitions, 1.0), 5);
   EXPECT_THROW(require_sensible({0.1, 5, 50, -1}), std::invalid_argument);
 }
 
