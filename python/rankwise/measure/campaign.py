@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,10 +74,12 @@ class Plan(Record):
         found = []
         for link, places in self.places.items():
             parts = self.parts(link)
-            aside = sum(bool(part.aside) for part in parts)
+            kernels = Counter(part.kernel for part in parts if part.aside)  # each has as much time, whatever parts it has
             for index, part in enumerate(parts):
                 of_link = (
-                    self.pairs_share / aside if part.aside else (1 - self.pairs_share * (aside > 0)) / (len(parts) - aside)
+                    self.pairs_share / len(kernels) / kernels[part.kernel]
+                    if part.aside
+                    else (1 - self.pairs_share * bool(kernels)) / (len(parts) - kernels.total())
                 )
                 wanted = max(LEAST_LAUNCHES, (len(places.hosts) + 1) // 2)
                 cells = tuple(self.cells(part))

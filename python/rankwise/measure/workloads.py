@@ -31,8 +31,10 @@ _LARGEST_IN_WINDOW_BYTES = 1 << 18
 # Sizes and windows of pairs at once with a ping-pong, those first that tell most: a large message and a small one, then those
 # before and after most protocols change. A window holds about a megabyte, so that a slow link is not kept busy for long.
 _AT_ONCE = (((_LARGEST_IN_WINDOW_BYTES, 4), (8, WINDOW)), ((64_000, 16), (8000, WINDOW)))
-# Rings of nodes: a size below the eager limit of MPIs over TCP, and one above it.
-_RING_BYTES = (100_000, 30_000)
+# Rings of nodes: a size below the eager limit of MPIs over TCP, and one above it, of which neither stands for the other. What a
+# round's beginning and end cost is little against the large one; links that need too long for it do without.
+_RING_BYTES = ((100_000, 1_000_000), (30_000,))
+_LONG_ROUND_S = 1.0
 _LEAST_RING, _MOST_RING = 3, 8  # nodes
 _LIMITS_UP_TO_BYTES = 1 << 22
 _LONG_WINDOW_S = 0.33  # of all messages that pairs at once have in flight with a ping-pong
@@ -128,9 +130,11 @@ def fitted_stream(cell: Cell, byte_s: float, between_nodes: bool) -> Cell | None
     """Return a stream with as many messages in flight as a link of so many seconds a byte carries in some tenths of a second.
 
     That keeps a slow one not busy for long; ``between_nodes`` it also makes windows long enough that how ranks start and end
-    is little against them. None where a single message takes longer.
+    is little against them. None where a single message takes longer, or a ring's round of large ones.
     """
     operation, size = cell
+    if ring_of(operation) is not None and size > _RING_BYTES[0][0]:
+        return None if bytes_in_a_row(*cell) * byte_s > _LONG_ROUND_S else cell
     stream = STREAM.fullmatch(operation)
     if stream is None or byte_s <= 0 or size < _LARGE_BYTES:
         return cell
@@ -164,7 +168,8 @@ def _rings(places: Places) -> list[Part]:
     for ranks in sorted({places.most_at_once, min(2, places.most_at_once)}, reverse=True):
         name = f"ring-nodes-{len(hosts)}-ranks-{ranks}"
         cpus = places.cpus_of_pairs(ranks)[:ranks] * len(hosts)
-        parts.append(Part("ring", (name,), tuple(cpus), hosts, aside=tuple((name, size) for size in _RING_BYTES)))
+        for sizes in _RING_BYTES:
+            parts.append(Part("ring", (name,), tuple(cpus), hosts, aside=tuple((name, size) for size in sizes)))
     return parts
 
 

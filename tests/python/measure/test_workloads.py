@@ -104,9 +104,15 @@ def test_collectives_take_a_rank_of_each_host_and_pairs_two_hosts() -> None:
 def test_a_ring_takes_as_many_ranks_of_each_node_as_stream_at_once_and_two() -> None:
     places = replace(FOUR, hosts=tuple("abcdefghij"), fills="card", at_once=3)
     rings = [part for part in parts_of("pingpong", places, 0, pairs_aside=True) if part.kernel == "ring"]
-    assert [part.operations for part in rings] == [("ring-nodes-8-ranks-3",), ("ring-nodes-8-ranks-2",)]
-    assert rings[1].aside == (("ring-nodes-8-ranks-2", 100_000), ("ring-nodes-8-ranks-2", 30_000))
-    assert rings[1].cpus == (0, 1) * 8 and rings[1].host_of_rank == tuple(host for host in "abcdefgh" for _ in range(2))
+    # Each size is measured, however little time there is: neither stands for the other.
+    assert [part.aside for part in rings] == [
+        tuple((f"ring-nodes-8-ranks-{ranks}", size) for size in sizes)
+        for ranks in (3, 2)
+        for sizes in ((100_000, 1_000_000), (30_000,))
+    ]
+    large = ("ring-nodes-8-ranks-2", 1_000_000)
+    assert (fitted_stream(large, 1 / 12.5e6, True), fitted_stream(large, 1 / 1.25e6, True)) == (large, None)
+    assert rings[2].cpus == (0, 1) * 8 and rings[2].host_of_rank == tuple(host for host in "abcdefgh" for _ in range(2))
     assert not [part for part in parts_of("pairs", replace(places, hosts=("a", "b")), 0) if part.kernel == "ring"]
     assert (ring_of("ring-nodes-8-ranks-3"), ring_of("alltoall-ranks-3")) == ((8, 3), None)
 
