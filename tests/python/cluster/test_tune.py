@@ -18,7 +18,7 @@ from nodes import Nodes
 from rankwise.collectives.settings import FILE, Settings
 from rankwise.launch.mpi import Mpi
 
-SIZE, ROUNDS, HOSTS = 1 << 20, 2, ("n1", "n2", "n3", "n4", "n5")
+SIZE, ROUNDS, HOSTS = 1 << 20, 6, ("n1", "n2", "n3", "n4", "n5")
 RATE_BYTES_PER_S = 1e9 / 8
 MPIS = Path(__file__).parents[3] / "build" / "mpis"  # of "make mpis"
 PROGRAM = """
