@@ -260,6 +260,18 @@ void bind_cost(nb::module_& m) {
       .def("with_network", &Machine::with_network, nb::arg("latency"), nb::arg("bandwidth"),
            "Return the machine with another network: latency between nodes times a factor, and the bandwidth of links between "
            "nodes, of the card and of all switches times another. Raises ValueError for factors that are not above 0.")
+      .def(
+          "slower",
+          [](const Machine& self, const std::map<std::string, double>& links, double card, double memory) {
+            std::array<double, rankwise::link_class_count> factors;
+            factors.fill(1.0);
+            for (const auto& [name, factor] : links) factors[static_cast<std::size_t>(link_class(name))] = factor;
+            return self.slower(factors, card, memory);
+          },
+          nb::arg("links"), nb::arg("card"), nb::arg("memory"),
+          "Return the machine whose links, by class, take so many times as long, and whose card and memory are so many times "
+          "as "
+          "slow.")
       .def("quickest", &Machine::quickest, nb::arg("sizes"),
            "Return a machine on which no program of messages of these sizes takes longer than on this one: each goes over its "
            "quickest link, nothing is shared. All links are of the class same-socket.")

@@ -87,6 +87,22 @@ void check_resource(const std::optional<Resource>& resource, const char* name) {
   }
 }
 
+// Scales the times of a link as TimeCurve::scaled does, what a further message in flight takes by a latency of its own.
+void scale(LinkCost& link, double latency, double gap_latency, double alone_s, double bandwidth) {
+  const auto scale_one = [&](TimeCurve& curve) { curve = curve.scaled(latency, alone_s, bandwidth); };
+  for (TimeCurve* curve : {&link.send, &link.ssend, &link.exchange}) scale_one(*curve);
+  if (link.exchange_gap) link.exchange_gap = link.exchange_gap->scaled(gap_latency, alone_s, bandwidth);
+  if (link.acknowledgement_s) *link.acknowledgement_s *= latency;
+  for (std::optional<StepCosts>& costs : link.steps) {
+    if (!costs) continue;
+    for (TimeCurve* curve : {&costs->start_1, &costs->start_2, &costs->start_4, &costs->later_1, &costs->later_2})
+      scale_one(*curve);
+    for (std::optional<TimeCurve>* curve : {&costs->chain_start, &costs->chain}) {
+      if (*curve) scale_one(**curve);
+    }
+  }
+}
+
 }  // namespace
 
 std::string to_string(LinkClass link) { return link_class_names[static_cast<std::size_t>(link)]; }
@@ -195,22 +211,24 @@ Machine Machine::with_network(double latency, double bandwidth) const {
   }
   Machine machine = *this;
   if (std::optional<LinkCost>& link = machine.links[static_cast<std::size_t>(LinkClass::other_node)]) {
-    const double alone_s = link->send(0);
-    const auto scale = [&](TimeCurve& curve) { curve = curve.scaled(latency, alone_s, bandwidth); };
-    for (TimeCurve* curve : {&link->send, &link->ssend, &link->exchange}) scale(*curve);
-    if (link->exchange_gap) link->exchange_gap = link->exchange_gap->scaled(1.0, alone_s, bandwidth);
-    if (link->acknowledgement_s) *link->acknowledgement_s *= latency;
-    for (std::optional<StepCosts>& costs : link->steps) {
-      if (!costs) continue;
-      for (TimeCurve* curve : {&costs->start_1, &costs->start_2, &costs->start_4, &costs->later_1, &costs->later_2})
-        scale(*curve);
-      for (std::optional<TimeCurve>* curve : {&costs->chain_start, &costs->chain}) {
-        if (*curve) scale(**curve);
-      }
-    }
+    scale(*link, latency, 1.0, link->send(0), bandwidth);
   }
   if (machine.card) machine.card->bytes_per_s *= bandwidth;
   for (SwitchLevel& level : machine.levels) level.up_bytes_per_s *= bandwidth;
+  return machine;
+}
+
+Machine Machine::slower(const std::array<double, link_class_count>& link_factors, double card_factor,
+                        double memory_factor) const {
+  Machine machine = *this;
+  for (std::size_t i = 0; i < link_class_count; ++i) {
+    const double factor = link_factors[i];
+    if (machine.links[i]) scale(*machine.links[i], factor, factor, std::numeric_limits<double>::infinity(), 1 / factor);
+  }
+  if (machine.card) machine.card->bytes_per_s /= card_factor;
+  for (std::optional<Resource>* resource : {&machine.memory, &machine.socket, &machine.sockets}) {
+    if (*resource) (*resource)->bytes_per_s /= memory_factor;
+  }
   return machine;
 }
 

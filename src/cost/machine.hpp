@@ -160,6 +160,10 @@ struct Machine {
   // card and of all switches. What a message costs a processor, message rates and eager limits stay. Throws
   // std::invalid_argument for factors that are not above 0.
   [[nodiscard]] Machine with_network(double latency, double bandwidth) const;
+  // The machine whose links, by class, take so many times as long, and whose card and memory (of nodes, of sockets, and between
+  // these) are so many times as slow: 1 where nothing changes.
+  [[nodiscard]] Machine slower(const std::array<double, link_class_count>& link_factors, double card_factor,
+                               double memory_factor) const;
   // The machine where sends wait for nobody whatever their size, over links of which it is not known from which size on they do.
   // Nothing: it is known of all.
   [[nodiscard]] std::optional<Machine> where_sends_may_go_on() const;

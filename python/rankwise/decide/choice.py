@@ -263,10 +263,13 @@ class Chooser:
     ) -> tuple[float, float]:
         placement = self._placement(math.prod(grid))
         sizes = sizes_of(contest.message_blocks(ranked), block_bytes)
-        low_s, high_s = self._model.interval(ranked.mode, ranked, sizes)
+
+        def ends(machine: _core.Machine) -> tuple[float, float]:
+            return self._model.interval(ranked.mode, sizes, machine, lambda on: contest.ranked_one(ranked, block_bytes, on))
+
+        low_s, high_s = ends(self._model.machine)
         if (machine := self._model.with_faster_card(placement)) is not None:
-            faster = contest.ranked_one(ranked, block_bytes, machine)
-            low_s = min(low_s, self._model.interval(ranked.mode, faster, sizes)[0])
+            low_s = min(low_s, ends(machine)[0])
         return low_s, high_s
 
     def _told_apart(

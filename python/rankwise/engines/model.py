@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from rankwise.engines.judge import cost_of, judged, price_of, sizes_of
 from rankwise.engines.machines import machine_of_profile, with_faster_card
 from rankwise.engines.placement import Placement
 from rankwise.errors import InputError
-from rankwise.machine.link import Curve
+from rankwise.machine.link import MOST_HALF_WIDTH, Curve, log_ratio
 from rankwise.machine.profile import LACKING, OTHER_NODE, VARIANTS, Link, Profile
 from rankwise.observe.phases import PhasedStep
 from rankwise.units import format_size
@@ -28,6 +29,7 @@ _NOTES = {
     "exchange-gap": "not measured: send overhead (LogGP o is taken as 0)",
 }
 _NO_LIMIT = "not measured: the eager limit, up to which MPI_Send does not wait for its receiver (rankwise measure collectives)"
+Costing = Callable[[_core.Machine], _core.Cost | _core.Ranked]
 _NEEDS = {
     "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",
 }  # fmt: skip
@@ -53,7 +55,7 @@ class Model:
                 "or leave --loaded out"
             )
         self.machine = machine_of_profile(profile, link_model, loaded)
-        self._width_of: dict[tuple[str, int], float] = {}
+        self._widths: dict[tuple[str, str, int], float] = {}
         spreads = [link.spread.between_sessions for link in self.links.values() if link.spread is not None]
         self._drift = 1.96 * max((spread for spread in spreads if spread is not None), default=0.0)
 
@@ -67,36 +69,54 @@ class Model:
         return _Pricer(self, placement)
 
     def interval(
-        self, mode: str, cost: _core.Cost | _core.Ranked, sizes: Sequence[int], width: float | None = None
+        self, mode: str, sizes: Sequence[int], machine: _core.Machine, cost_on: Costing, width: float | None = None
     ) -> tuple[float, float]:
-        """Return the 95 % interval of the time of a program that sends messages of some sizes.
+        """Return the 95 % interval of what a program that sends messages of some sizes takes on a machine.
 
-        ``width``: by how much (a logarithm) the profile's figures may be wrong, all in all; None: as those known least well.
-        In logarithms, of independent errors: what is not known of the profile's figures, what the judge itself errs by, and
-        how far the machine drifts from one session to the next, where its history tells.
+        ``width``: by how much (a logarithm) the profile's figures may be wrong, all in all; None: priced with all of them at
+        their ends, as if they erred together. In logarithms, of independent errors: what is not known of the profile's
+        figures, what the judge itself errs by, and how far the machine drifts from one session to the next, where its history
+        tells.
         """
-        if width is None:
-            width = max(self._width(_NEEDS[mode], size) for size in sizes)
-        down, up = (
-            min(math.hypot(width, self._drift, _log_ratio(end, cost.time_s)), _MOST_WIDTH) for end in (cost.low_s, cost.high_s)
-        )
-        return cost.time_s * math.exp(-down), cost.time_s * math.exp(up)
+        cost = cost_on(machine)
+
+        def end_s(sign: int, simulated_s: float) -> float:
+            known = width
+            if known is None:
+                known = log_ratio(cost_on(self._at_end(machine, mode, sizes, sign)).time_s, cost.time_s)
+            all_in_all = math.hypot(known, self._drift, log_ratio(simulated_s, cost.time_s))
+            return cost.time_s * math.exp(sign * min(all_in_all, _MOST_WIDTH))
+
+        return end_s(-1, cost.low_s), end_s(1, cost.high_s)
+
+    def _at_end(self, machine: _core.Machine, mode: str, sizes: Sequence[int], sign: int) -> _core.Machine:
+        """Return the machine with figures at the quicker (-1) or slower (1) ends of their 95 % intervals."""
+        need = _NEEDS[mode]
+        links = {name: math.exp(sign * max(self._width_of(name, need, size) for size in sizes)) for name in self.links}
+        card, memory = (math.exp(sign * self._width_shared(kind)) for kind in ("card", "memory"))
+        return machine.slower(links, card, memory)
+
+    def _width_shared(self, kind: str) -> float:
+        """Return half the 95 % interval of a resource's rate in logarithms."""
+        resource = getattr(self.profile.shared, kind)
+        if resource is None or resource.ci is None:
+            return ASSUMED_SPREAD
+        low, high = resource.ci
+        return min(math.log(max(resource.bytes_per_s / low, high / resource.bytes_per_s, 1.0)), MOST_HALF_WIDTH)
 
     def price(self, program: Program, block_bytes: int, placement: _core.Placement) -> Price:
         """Price a program of ranks that are placed. Raises InputError where the profile lacks a link class."""
         of_program = judged(program, placement)
-        cost = cost_of(of_program, block_bytes, self.machine)
+        cost_on = cache(lambda machine: cost_of(of_program, block_bytes, machine))
         sizes = sizes_of(of_program.message_blocks, block_bytes)
         width = self._width_of_step(program, placement) if isinstance(program.schedules, PhasedStep) else None
-        low_s, high_s = self.interval(program.mode, cost, sizes, width)
-        if (machine := self.with_faster_card(placement)) is not None:
-            faster = cost_of(of_program, block_bytes, machine)
-            low_s = min(low_s, self.interval(program.mode, faster, sizes, width)[0])
         notes = [*program.notes, *self.notes(program.mode, sizes, placement)]
-        if program.limits_count and (other := self.machine.where_sends_may_go_on()) is not None:
-            low_s = min(low_s, self.interval(program.mode, cost_of(of_program, block_bytes, other), sizes, width)[0])
+        others = [self.with_faster_card(placement)]
+        if program.limits_count and (limitless := self.machine.where_sends_may_go_on()) is not None:
+            others.append(limitless)
             notes.append(_NO_LIMIT)
-        return price_of(cost, block_bytes, (low_s, high_s), notes)
+        ends = [self.interval(program.mode, sizes, on, cost_on, width) for on in (self.machine, *others) if on is not None]
+        return price_of(cost_on(self.machine), block_bytes, (min(low_s for low_s, _ in ends), ends[0][1]), notes)
 
     def with_faster_card(self, placement: _core.Placement) -> _core.Machine | None:
         """Return the machine with as fast a NIC as may be, where its rate is not known or is less in exchanges than in streams.
@@ -147,11 +167,11 @@ class Model:
         width, error = curve.log_half_width(size), curve.model_error(size)
         return math.hypot(ASSUMED_SPREAD, error) if width is None else width
 
-    def _width(self, need: str, size: int) -> float:
-        """Return the widest relative interval of a message's time over the profile's links."""
-        if (need, size) not in self._width_of:
-            self._width_of[need, size] = max(self._width_on(_variant(link, need), size) for link in self.links.values())
-        return self._width_of[need, size]
+    def _width_of(self, link: str, need: str, size: int) -> float:
+        """Return half the 95 % interval of a message's time over a link in logarithms."""
+        if (link, need, size) not in self._widths:
+            self._widths[link, need, size] = self._width_on(_variant(self.links[link], need), size)
+        return self._widths[link, need, size]
 
     @property
     def assumes_spread(self) -> bool:
@@ -221,10 +241,6 @@ class _Pricer:
         if placed.nodes > 1 and OTHER_NODE not in self.profile.links:
             far = next(rank for rank in range(placed.ranks) if placed.node(rank) != placed.node(0))
             raise InputError(f"the profile has no link class {OTHER_NODE}, which ranks 0 and {far} need: measure or import it")
-
-
-def _log_ratio(end_s: float, time_s: float) -> float:
-    return abs(math.log(end_s / time_s)) if end_s > 0 and time_s > 0 else 0.0
 
 
 def _variant(link: Link, name: str) -> Curve:

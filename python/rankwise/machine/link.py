@@ -18,7 +18,6 @@ from rankwise.records import Interval, Record, key, record
 AT_ZERO = "time at 0 B"
 LOOK_UPS = ("pchip",)
 MOST_HALF_WIDTH = 3.0  # of an interval in logarithms: a factor of 20
-_SD_PER_MEAN_ERROR = 1.25  # the standard deviation of normal errors whose mean size is 1
 _MOST_ERROR = 1e6  # of a model, as a share: a busy machine has had 190
 LEAST_SIZES = 3  # of a table: through two sizes any line is perfect
 # What a clock, or a person, can have meant: beyond these a fit has no figures any more.
@@ -172,25 +171,40 @@ class Curve(Record):
     def log_half_width(self, size_bytes: int) -> float | None:
         """Return half the 95 % interval of the time at a size in logarithms: that of the rows around it, and the model's error.
 
-        Between rows the model's error is what it is off by on sizes that it has not seen, at a row what it misses the rows
-        by. None where nothing is known of the rows' spread.
+        None where nothing is known of the rows' spread.
         """
-        sizes = [point.size_bytes for point in self.table]
-        i = min(bisect.bisect_left(sizes, size_bytes), len(sizes) - 1)
-        around = [self.table[i]] if sizes[i] == size_bytes else self.table[max(0, i - 1) : i + 1]
-        widths = [point.log_half_width for point in around]
+        widths = [self.table[i].log_half_width for i in self._around(size_bytes)]
         if None in widths:
             return None
         return math.hypot(max(width for width in widths if width is not None), self.model_error(size_bytes))
 
     def model_error(self, size_bytes: int) -> float:
         """Return what 95 % of the model's errors at a size stay below, in logarithms; what is worse than a row can be says no
-        more."""
+        more.
+
+        A table's is that of the rows around the size, for short messages may be known far less well than long ones: what it
+        misses them by, and between rows what each is off by from the line through its own neighbours.
+        """
         model = self.chosen()
-        error = model.relative_error
-        if model.looks_up and all(point.size_bytes != size_bytes for point in self.table):
-            error = max(error, _SD_PER_MEAN_ERROR * (model.cross_validated_error or 0.0))
-        return min(1.96 * error, MOST_HALF_WIDTH)
+        if not model.looks_up:
+            return min(1.96 * model.relative_error, MOST_HALF_WIDTH)
+        around = self._around(size_bytes)
+        errors = [log_ratio(model.time_s(row.size_bytes), row.time_s) for row in map(self.table.__getitem__, around)]
+        if len(around) > 1:
+            errors += [self._error_if_left_out(min(max(i, 1), len(self.table) - 2)) for i in around]
+        return min(1.96 * math.sqrt(sum(error * error for error in errors) / len(around)), MOST_HALF_WIDTH)
+
+    def _around(self, size_bytes: int) -> list[int]:
+        """Return the numbers of the rows around a size: one where the size was measured, or lies before all rows."""
+        sizes = [point.size_bytes for point in self.table]
+        i = min(bisect.bisect_left(sizes, size_bytes), len(sizes) - 1)
+        return [i] if sizes[i] == size_bytes or i == 0 else [i - 1, i]
+
+    def _error_if_left_out(self, i: int) -> float:
+        """Return by how much (a logarithm) a row is off from the line through its neighbours."""
+        before, row, after = self.table[i - 1 : i + 2]
+        share = (row.size_bytes - before.size_bytes) / (after.size_bytes - before.size_bytes)
+        return log_ratio(before.time_s + share * (after.time_s - before.time_s), row.time_s)
 
     def extrapolates(self, size_bytes: int) -> bool:
         """Tell whether a size lies beyond the measured ones."""
@@ -206,3 +220,8 @@ class Curve(Record):
             raise ValueError(f"the table has the sizes {sizes}: at least {LEAST_SIZES} are needed, in order and each once")
         # Profiles of before this key say it by their first row.
         return curve if "alpha_method" in value or sizes[0] == 0 else replace(curve, alpha_method="intercept")
+
+
+def log_ratio(one_s: float, other_s: float) -> float:
+    """Return by how much two times differ, in logarithms; 0 where one is none."""
+    return abs(math.log(one_s / other_s)) if one_s > 0 and other_s > 0 else 0.0

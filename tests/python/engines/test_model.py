@@ -73,8 +73,8 @@ def test_rows_of_noise_are_extrapolated_by_no_slope_and_told_in_bounds(paper: Pr
     """A gap known up to 4 B, rising by 0.3 ms a byte, by a model that misses its rows 130 times over."""
     send = paper.links["other-node"].send
     noise = curve_from_table([Point(size, t, t / 2, 2 * t, 9) for size, t in ((0, 4e-4), (2, 3e-3), (4, 3.6e-3))], "median")
-    wild = dataclasses.replace(noise.chosen(), relative_error=130.0)
-    gap = dataclasses.replace(noise, models={noise.model: wild})
+    wild = dataclasses.replace(noise.chosen(), name="loggp", method="least squares", relative_error=130.0)
+    gap = dataclasses.replace(noise, model="loggp", models={"loggp": wild})
     link = Link(send, {"exchange": dataclasses.replace(send), "exchange-gap": gap})
     noisy = dataclasses.replace(paper, links={"other-node": link})
     (row,) = predict_rows(noisy, [ExchangeCase("direct", "isend", (4,), (True,), 1, 20_000)])
