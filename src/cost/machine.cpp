@@ -232,6 +232,19 @@ Machine Machine::slower(const std::array<double, link_class_count>& link_factors
   return machine;
 }
 
+std::optional<Machine> Machine::with_handshakes_covered() const {
+  if (!card || card->exchange_shares.empty()) return std::nullopt;
+  const double smallest = card->exchange_shares.front().second;
+  Machine machine = *this;
+  bool slower = false;
+  for (auto& [size, share] : machine.card->exchange_shares) {
+    if (!(share < smallest)) continue;
+    share = std::sqrt(share * smallest);
+    slower = true;
+  }
+  return slower ? std::optional(std::move(machine)) : std::nullopt;
+}
+
 std::optional<Machine> Machine::where_sends_may_go_on() const {
   Machine machine = *this;
   bool unknown = false;

@@ -164,6 +164,10 @@ struct Machine {
   // these) are so many times as slow: 1 where nothing changes.
   [[nodiscard]] Machine slower(const std::array<double, link_class_count>& link_factors, double card_factor,
                                double memory_factor) const;
+  // The machine whose card passes large messages in exchanges at a rate halfway (in logarithms) between theirs and that of the
+  // smallest: handshakes of two messages in flight leave it idle, those of more are under way while others' data is. Nothing:
+  // large messages pass no more slowly.
+  [[nodiscard]] std::optional<Machine> with_handshakes_covered() const;
   // The machine where sends wait for nobody whatever their size, over links of which it is not known from which size on they do.
   // Nothing: it is known of all.
   [[nodiscard]] std::optional<Machine> where_sends_may_go_on() const;

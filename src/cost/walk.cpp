@@ -101,6 +101,7 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
   const auto is_root = [](const Op& op) { return op.kind == Op::Kind::send && op.after.empty(); };
   const auto messages = std::count_if(step.ops.begin(), step.ops.end(), moves);
   const auto chains = std::count_if(step.ops.begin(), step.ops.end(), is_root);
+  if (!is_blocking(mode_)) most_in_flight_ = std::max(most_in_flight_, chains);
   const bool ordered = std::any_of(step.ops.begin(), step.ops.end(), [](const Op& op) { return !op.after.empty(); });
   const auto receives = [](const Op& op) { return op.kind == Op::Kind::recv; };
   const bool receives_next = messages == 1 && next != nullptr && std::all_of(next->ops.begin(), next->ops.end(), receives);
@@ -486,6 +487,15 @@ bool Walk::sends_wait(Index block_bytes, const Machine& machine) const {
 }
 
 Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const {
+  constexpr std::ptrdiff_t of_rings = 2;  // messages of a rank in flight in the exchanges that a card's rates are from
+  const std::optional<Machine> covered = most_in_flight_ > of_rings ? machine.with_handshakes_covered() : std::nullopt;
+  if (!covered) return follow_on(block_bytes, placement, machine, history);
+  Cost cost = follow_on(block_bytes, placement, *covered, history);
+  cost.high_s = std::max(cost.high_s, follow_on(block_bytes, placement, machine, nullptr).high_s);
+  return cost;
+}
+
+Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const {
   if (block_bytes < 0) invalid("block size " + std::to_string(block_bytes) + " B is negative: give at least 0");
   constexpr Index limit = Index{1} << 62;
   for (const Index blocks : sizes_) {

@@ -170,6 +170,8 @@ class Walk {
   void describe_work(const Step& step, bool first, Part& part) const;
   [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);
   [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const;
+  // Likewise, by the card's rates as they are.
+  [[nodiscard]] Cost follow_on(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 
@@ -179,6 +181,7 @@ class Walk {
   std::optional<Placement> placement_;  // of at()
   std::vector<Index> sizes_;            // the numbers of blocks that messages have
   std::size_t ranks_ = 0;
+  std::ptrdiff_t most_in_flight_ = 0;  // messages that a rank sends at once
   Index messages_per_rank_ = 0;
   Index blocks_per_rank_ = 0;
 

@@ -273,11 +273,23 @@ std::optional<Resource> resource_of(const Json& shared, const char* name, bool e
   return resource;
 }
 
+// Between a size below the limit up to which sends wait for nobody and one above it, what a card passes leaps there.
+void leap_at_limit(std::vector<std::pair<Index, double>>& shares, Index limit) {
+  const auto above = std::ranges::find_if(shares, [&](const auto& row) { return row.first >= limit; });
+  if (above == shares.begin() || above == shares.end()) return;
+  const double below_share = std::prev(above)->second;
+  shares.insert(above, {{limit - 1, below_share}, {limit, above->second}});
+}
+
 void read_shared(const Json& shared, Machine& machine) {
   machine.card = resource_of(shared, "card", true);
   machine.memory = resource_of(shared, "memory", false);
   machine.socket = resource_of(shared, "socket", false);
   machine.sockets = resource_of(shared, "sockets", false);
+  const std::optional<LinkCost>& between = machine.links[static_cast<std::size_t>(LinkClass::other_node)];
+  if (machine.card && between && between->rendezvous_from_bytes) {
+    leap_at_limit(machine.card->exchange_shares, *between->rendezvous_from_bytes);
+  }
   const Json* levels = shared.find("levels");
   if (levels == nullptr) return;
   for (const Json& level : levels->items()) {

@@ -61,6 +61,19 @@ TEST(Walk, TellsHowFarSchedulesOfAKindMayBeOff) {
   }
 }
 
+TEST(Walk, HandshakesOfMoreMessagesInFlightThanInARingLeaveACardLessIdle) {
+  const auto cost = [](int k, std::vector<std::pair<Index, double>> shares) {
+    const ExchangeSpec spec = ring("direct", SendMode::isend, k);  // of a rank 2 k messages are in flight
+    Machine machine = rankwise_test::machine();
+    machine.card = Resource{3e8, 0.0, false, std::move(shares)};
+    return Walk(spec).cost(100000, Placement::blocked(spec.ranks(), 2), machine);
+  };
+  EXPECT_DOUBLE_EQ(cost(1, {{30000, 0.9}, {100000, 0.4}}).time_s(), cost(1, {{100000, 0.4}}).time_s());
+  const Cost covered = cost(2, {{30000, 0.9}, {100000, 0.4}});
+  EXPECT_DOUBLE_EQ(covered.time_s(), cost(2, {{100000, std::sqrt(0.9 * 0.4)}}).time_s());
+  EXPECT_DOUBLE_EQ(covered.high_s, cost(2, {{100000, 0.4}}).high_s);
+}
+
 TEST(Walk, NothingThatBlocksIsDoneBeforeTheBusiestResourceHasPassedMostOfIt) {
   const auto cost = [](double least_s, SendMode mode) {
     Machine machine = rankwise_test::machine();

@@ -148,6 +148,18 @@ TEST(Profile, KnowsWhatRanksShare) {
   EXPECT_DOUBLE_EQ(card.rate(30000), 2.7e9);
   EXPECT_DOUBLE_EQ(card.rate(65000), 2.55e9);
   EXPECT_DOUBLE_EQ(card.rate(10000000), 2.4e9);
+  // Up to the limit of sends that wait for nobody it is the rate of the smaller size, from there on of the larger one.
+  std::string limited = rings;
+  limited.replace(limited.find(R"("other-node": {)"), 15,
+                  R"("other-node": {"parameters": {"send_returns_up_to_bytes": {"value": 65535}}, "variants": {"ssend": {)" +
+                      curve("hockney", two_lines) + "}}, ");
+  const Machine leaping = read_machine(limited);
+  EXPECT_DOUBLE_EQ(leaping.card->rate(65535), 2.7e9);
+  EXPECT_DOUBLE_EQ(leaping.card->rate(65536), 2.4e9);
+  const Machine covered = leaping.with_handshakes_covered().value();
+  EXPECT_DOUBLE_EQ(covered.card->rate(30000), 3e9 * std::sqrt(0.9 * 1.0));
+  EXPECT_DOUBLE_EQ(covered.card->rate(100000), 3e9 * std::sqrt(0.8 * 1.0));
+  EXPECT_FALSE(read_machine(shared).with_handshakes_covered());
   std::string short_row = rings;
   short_row.replace(short_row.find("[4, 2, 9, 9e9]"), 14, "[4, 2, 9]");
   EXPECT_THROW(static_cast<void>(read_machine(short_row)), std::invalid_argument);
