@@ -41,6 +41,8 @@ def sizes_of(message_blocks: Sequence[int], block_bytes: int) -> list[int]:
 
 def judged(program: Program, placement: _core.Placement) -> _core.Judged:
     """Return a program on a placement; the same one when asked again, where that is no burden. Raises InputError."""
+    if program.placed is not None:
+        return program.placed
     try:
         lasting = placement.ranks <= MOST_KEPT and getattr(program.schedules, "kept", True)
         find: Callable[..., _core.Judged] = _kept if lasting else _judged

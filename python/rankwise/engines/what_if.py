@@ -122,21 +122,23 @@ class PlacedStep:
         """The step, and what else it may be where the MPI library is not known."""
         return (self.step, *self.step.others)
 
-    def time_s(self, machine: _core.Machine) -> float:
+    def time_s(self, machine: _core.Machine, once_s: Sequence[float] = ()) -> float:
         """Return the time by which each step makes the program longer, for ranks go on at different times: of three steps less
-        one, or of one where there are many messages. Raises InputError where the machine lacks a link class."""
-        few = max(len(step.bytes) for step in self.readings) * _STEPS <= _MOST_MESSAGES
-        return max(
-            (self._time_s(number, _STEPS, machine) - self._time_s(number, 1, machine)) / (_STEPS - 1) if few
-            else self._time_s(number, 1, machine)
-            for number in range(len(self.readings))
-        )  # fmt: skip
+        one, or of one where there are many messages. ``once_s``: of each reading the time of one step, where it is known.
+        Raises InputError where the machine lacks a link class."""
+        once_s = once_s or [self._time_s(number, 1, machine) for number in range(len(self.readings))]
+        if max(len(step.bytes) for step in self.readings) * _STEPS > _MOST_MESSAGES:
+            return max(once_s)
+        return max((self._time_s(number, _STEPS, machine) - one_s) / (_STEPS - 1) for number, one_s in enumerate(once_s))
 
     def _time_s(self, number: int, times: int, machine: _core.Machine) -> float:
+        return cost_of(self._judged(number, times), 1, machine).time_s
+
+    def _judged(self, number: int, times: int) -> _core.Judged:
         if (number, times) not in self.kept:
             step = self.readings[number].on(self._nodes)
             self.kept[number, times] = judged(Program(step.repeated(times)), self.placement)
-        return cost_of(self.kept[number, times], 1, machine).time_s
+        return self.kept[number, times]
 
     @cached_property
     def _nodes(self) -> tuple[int, ...]:
@@ -144,10 +146,13 @@ class PlacedStep:
 
     def span(self, on: Priced) -> tuple[Span, tuple[str, ...]]:
         """Return the time with its interval, and what weakens it."""
-        prices = [on.price(Program(step, notes=step.notes), 1, self.placement) for step in self.readings]
+        prices = [
+            on.price(Program(step, notes=step.notes, placed=self._judged(number, 1)), 1, self.placement)
+            for number, step in enumerate(self.readings)
+        ]
         _, price = Price.slowest(prices)
         (low_s, high_s), (down, up) = price.span.ends_s, self.widened
-        time_s = self.time_s(on.machine)
+        time_s = self.time_s(on.machine, [one.span.time_s for one in prices])
         scale = time_s / price.span.time_s if price.span.time_s > 0 else 1.0
         return Span(time_s, scale * low_s / down, scale * high_s * up), (*self.notes, *price.notes)
 
@@ -156,9 +161,14 @@ class PlacedStep:
         """What each rank computes in the step."""
         return np.asarray(self.step.compute_s.sum(axis=0))
 
+    @cached_property
+    def ideal_s(self) -> float:
+        """The time on a network that costs nothing."""
+        return self.time_s(_IDEAL)
+
     def efficiencies(self, time_s: float) -> Efficiencies | None:
         """Return the efficiencies on a machine on which the step takes so long; None where nothing is computed."""
-        useful_s, ideal_s = self.compute_s, min(self.time_s(_IDEAL), time_s)
+        useful_s, ideal_s = self.compute_s, min(self.ideal_s, time_s)
         most_s = float(useful_s.max(initial=0.0))
         if most_s <= 0 or time_s <= 0:
             return None
@@ -177,7 +187,7 @@ class PlacedStep:
         """Return what the step's time is spent on, the most first: of what latency and bandwidth between nodes cost, so much
         goes when it costs next to nothing."""
         useful_s = self.compute_s
-        mean_s, most_s, ideal_s = float(useful_s.mean()), float(useful_s.max(initial=0.0)), min(self.time_s(_IDEAL), time_s)
+        mean_s, most_s, ideal_s = float(useful_s.mean()), float(useful_s.max(initial=0.0)), min(self.ideal_s, time_s)
         found = {
             "compute": mean_s, "load-imbalance": most_s - mean_s, "serialisation": max(0.0, ideal_s - most_s),
         }  # fmt: skip

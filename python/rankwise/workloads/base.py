@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rankwise import _core
     from rankwise.machine.profile import Profile
 
     Times = NDArray[np.float64]
@@ -73,6 +74,7 @@ class Program:
     mode: str = "isend"
     notes: Sequence[str] = ()  # what weakens its price
     limits_count: bool = False  # whether its interval covers that sends wait for nobody where it is not known whether they do
+    placed: _core.Judged | None = None  # what the judge made of it on the placement that is asked about, where that is at hand
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rankwise import _core
+from rankwise.engines import judge, what_if
 from rankwise.engines.step import Described
 from rankwise.engines.what_if import PlacedStep, row_of, scaled, slider_table
 from rankwise.errors import InputError
@@ -39,6 +40,21 @@ def ring(compute_s: list[float], size: int = BYTES) -> PhasedStep:
 
 def placed(compute_s: list[float], ranks_per_node: int = 1) -> PlacedStep:
     return PlacedStep(ring(compute_s), _core.Placement.blocked(len(compute_s), ranks_per_node))
+
+
+def test_no_machine_is_walked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked = []
+
+    def noting(program: _core.Judged, block_bytes: int, machine: _core.Machine) -> _core.Cost:
+        walked.append((program, machine))
+        return program.cost(block_bytes, machine)
+
+    monkeypatch.setattr(judge, "cost_of", noting)
+    monkeypatch.setattr(what_if, "cost_of", noting)
+    assert row_of(placed([COMPUTE_S] * 4), Described(machine(), ())).efficiencies is not None
+    # One step and three: as asked, without a network, without latency, without what bytes take, without either.
+    assert len({(id(program), id(on)) for program, on in walked}) == len(walked) == 2 * 5
+    assert len({id(program) for program, _ in walked}) == 2
 
 
 def test_a_factor_scales_latency_bandwidth_cards_and_switches() -> None:
