@@ -13,8 +13,6 @@ constexpr Trace::Id none = std::numeric_limits<Trace::Id>::max();
 // A rank's own ways: out to other nodes, in from them, and out and in within its node.
 constexpr std::size_t own_ways = 4;
 
-std::uint64_t connection_of(const Passage& send) { return std::uint64_t{send.rank} << 32 | send.peer; }
-
 }  // namespace
 
 EventClock::EventClock(const Walk::Part& part, const Placement& placement, LoadsOfUses& loads, Prices& prices,
@@ -24,25 +22,21 @@ EventClock::EventClock(const Walk::Part& part, const Placement& placement, Loads
       loads_(loads),
       prices_(prices),
       ready_s_(ready_s),
-      partner_(part.passages.size()),
       posted_s_(part.passages.size(), not_yet),
       done_s_(part.passages.size(), not_yet),
       out_s_(part.passages.size(), not_yet),
       waits_(part.passages.size(), 0),
       next_(part.passages.size(), none),
       states_(ready_s.size()),
-      flows_(part.passages.size()) {
+      last_(part.passages.size(), none) {
   loads.count(part.passages, placement);
+  of_each_.reserve(part.passages.size());
+  own_.reserve(part.passages.size());
   for (const Passage& passage : part.passages) {
     const LinkClass link = link_between(placement[passage.rank], placement[passage.peer]);
     of_each_.push_back(passage.moves ? &prices.of(passage, link, false) : nullptr);
   }
   timed_ = std::all_of(of_each_.begin(), of_each_.end(), [](const Prices::Price* one) { return one == nullptr || one->steps; });
-  for (const Trace::Event& event : part.usual.trace.events) {
-    if (event.kind != Trace::Kind::matched) continue;
-    partner_[event.a] = event.b;
-    partner_[event.b] = event.a;
-  }
   for (std::size_t step = 0; step + 1 < part.steps.size(); ++step) {
     const Index most = most_in_one_direction(part.steps[step], part.steps[step + 1]);
     most_.push_back(most);
@@ -91,13 +85,13 @@ void EventClock::handle(const Event& event, double now_s) {
     case Event::Kind::begin: begin(event.id, now_s); break;
     case Event::Kind::post: post(event.id, now_s); break;
     case Event::Kind::depart: {
-      const auto [last, first] = connections_.try_emplace(connection_of(part_.passages[event.id]), event.id);
-      if (first) {
+      Id& last = last_[part_.connections[event.id]];
+      if (last == none) {
         flow(event.id, now_s);
       } else {
-        next_[last->second] = event.id;
-        last->second = event.id;
+        next_[last] = event.id;
       }
+      last = event.id;
       break;
     }
   }
@@ -167,7 +161,7 @@ void EventClock::post(Id id, double now_s) {
     finish(id, now_s + transfer.compute_s);
     return;
   }
-  const Id other = partner_[id];
+  const Id other = part_.partners[id];
   if (passage.sends && price(id).eager) {
     set_out(id, now_s);
     finish(id, now_s + (transfer.together ? 0.0 : price(id).overhead_s));
@@ -179,13 +173,13 @@ void EventClock::post(Id id, double now_s) {
 }
 
 void EventClock::set_out(Id send, double now_s) {
-  const Own& one = own_[partner_[send]];
+  const Own& one = own_[part_.partners[send]];
   out_s_[send] = now_s;
   events_.push({now_s + one.time_s - one.hold_s, Event::Kind::depart, send});
 }
 
 void EventClock::flow(Id send, double now_s) {
-  const Id recv = partner_[send];
+  const Id recv = part_.partners[send];
   const std::size_t resources = loads_.resources() + own_ways;
   const Own& one = own_[recv];
   way_.clear();
@@ -203,7 +197,7 @@ void EventClock::flow(Id send, double now_s) {
 }
 
 void EventClock::arrive(Id send, double now_s) {
-  const Id recv = partner_[send];
+  const Id recv = part_.partners[send];
   if (!price(send).eager) finish(send, now_s);
   if (posted_s_[recv] >= 0) {
     finish(recv, now_s);
@@ -213,7 +207,7 @@ void EventClock::arrive(Id send, double now_s) {
   if (next_[send] != none) {
     flow(next_[send], now_s);
   } else {
-    connections_.erase(connection_of(part_.passages[send]));
+    last_[part_.connections[send]] = none;
   }
 }
 
@@ -222,14 +216,18 @@ void EventClock::finish(Id id, double time_s) {
   State& state = states_[rank];
   done_s_[id] = time_s;
   state.end_s = std::max(state.end_s, time_s);
+  if (!part_.after.empty()) release(id, time_s);
+  if (--state.left == 0) end(rank);
+}
+
+void EventClock::release(Id id, double time_s) {
   const std::size_t step = step_of(id);
-  for (Id other = part_.steps[step]; !part_.after.empty() && other < part_.steps[step + 1]; ++other) {
+  for (Id other = part_.steps[step]; other < part_.steps[step + 1]; ++other) {
     const Walk::Transfer& transfer = part_.transfers[other];
     const auto first = part_.after.begin() + transfer.first_after;
     if (std::find(first, first + transfer.after, id) == first + transfer.after) continue;
     if (--waits_[other] == 0) events_.push({time_s, Event::Kind::post, other});
   }
-  if (--state.left == 0) end(rank);
 }
 
 void EventClock::end(Id rank) {
@@ -263,7 +261,7 @@ void EventClock::note(Id rank, Id first, Id end, bool busy) {
     if (!busy && done_s_[id] > last_s) {
       const Own& one = own_[id];
       last_s = done_s_[id];
-      const double took_s = last_s - out_s_[passage.sends ? id : partner_[id]];
+      const double took_s = last_s - out_s_[passage.sends ? id : part_.partners[id]];
       step.term = took_s > (one.time_s + further * one.gap_s) * (1 + Flows::rounding) ? History::Term::shared
                   : took_s > 1.5 * one.time_s                                         ? History::Term::messages
                                                                                       : History::Term::message;

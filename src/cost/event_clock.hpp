@@ -9,8 +9,6 @@
 #pragma once
 
 #include <queue>
-#include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "cost/flows.hpp"
@@ -38,7 +36,8 @@ class EventClock {
     Kind kind;
     Id id;
     bool operator>(const Event& other) const {
-      return std::tie(time_s, kind, id) > std::tie(other.time_s, other.kind, other.id);
+      if (time_s != other.time_s) return time_s > other.time_s;
+      return kind != other.kind ? kind > other.kind : id > other.id;
     }
   };
   struct State {
@@ -69,6 +68,8 @@ class EventClock {
   void flow(Id send, double now_s);
   void arrive(Id send, double now_s);
   void finish(Id id, double time_s);
+  // Posts what came after an operation alone.
+  void release(Id id, double time_s);
   void end(Id rank);
   void note(Id rank, Id first, Id end, bool busy);
 
@@ -77,18 +78,17 @@ class EventClock {
   LoadsOfUses& loads_;
   const Prices& prices_;
   std::vector<double>& ready_s_;
-  std::vector<const Prices::Price*> of_each_;          // operation; null where nothing moves
-  bool timed_ = false;                                 // the steps themselves were timed, on every link in use
-  std::vector<Index> most_;                            // of each step: how many messages in one direction
-  std::vector<Own> own_;                               // of each operation
-  std::vector<Id> partner_;                            // of each operation that moves
-  std::vector<double> posted_s_;                       // of each operation; below 0: not yet
-  std::vector<double> done_s_;                         // likewise; of a receive that is not posted: when its message was there
-  std::vector<double> out_s_;                          // of each send: when it set out
-  std::vector<std::size_t> waits_;                     // of each operation: for how many of its step
-  std::vector<Id> next_;                               // of each send: the one behind it on its connection
-  std::vector<State> states_;                          // of each rank
-  std::unordered_map<std::uint64_t, Id> connections_;  // the last message on its way
+  std::vector<const Prices::Price*> of_each_;  // operation; null where nothing moves
+  bool timed_ = false;                         // the steps themselves were timed, on every link in use
+  std::vector<Index> most_;                    // of each step: how many messages in one direction
+  std::vector<Own> own_;                       // of each operation
+  std::vector<double> posted_s_;               // of each operation; below 0: not yet
+  std::vector<double> done_s_;                 // likewise; of a receive that is not posted: when its message was there
+  std::vector<double> out_s_;                  // of each send: when it set out
+  std::vector<std::size_t> waits_;             // of each operation: for how many of its step
+  std::vector<Id> next_;                       // of each send: the one behind it on its connection
+  std::vector<State> states_;                  // of each rank
+  std::vector<Id> last_;                       // of each connection: the last message on its way
   Flows flows_;
   std::vector<Flows::Use> way_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

@@ -14,29 +14,37 @@ constexpr double least_s = 1e-18;  // of a flow, so that all rates are numbers
 }  // namespace
 
 void Flows::start(Id id, double now_s, const Message& message, const std::vector<Use>& way) {
-  Flow& flow = flows_[id];
-  flow.since_s = now_s;
-  flow.fastest = 1 / std::max(message.own_s, least_s);
-  flow.bytes = static_cast<double>(std::max<Index>(1, message.bytes));
-  if (!spare_.empty()) {
-    flow.way = std::move(spare_.back());
-    spare_.pop_back();
+  if (free_.empty()) {
+    free_.push_back(static_cast<Place>(flows_.size()));
+    flows_.emplace_back();
   }
+  const Place place = free_.back();
+  free_.pop_back();
+  Flow& flow = flows_[place];
+  flow.id = id;
+  flow.left = 1.0;
+  flow.since_s = now_s;
+  flow.fastest = flow.rate = 1 / std::max(message.own_s, least_s);
+  flow.bytes = static_cast<double>(std::max<Index>(1, message.bytes));
   for (const Use& use : way) {
     if (resources_.size() <= use.resource) resources_.resize(use.resource + 1);
     Resource& resource = resources_[use.resource];
     const double held_s = use.hold.time_s - (resource.flows.empty() ? use.hold.excess_s : 0.0);
     if (held_s <= 0) continue;
     flow.way.push_back({use.resource, held_s});
-    resource.flows.push_back(id);
+    resource.flows.push_back(place);
     resource.asked += held_s * flow.fastest;
-    if (resource.asked > 1 + rounding) change(use.resource, now_s);
+    if (binds(resource)) change(use.resource, now_s);
   }
-  flow.rate = flow.fastest;
   ++under_way_;
   flow.time_s = message.time_s;
   time_s_ += message.time_s;
-  ends_.push({now_s + message.own_s, id, flow.version});
+  end_at(place, now_s + message.own_s);
+}
+
+void Flows::end_at(Place place, double time_s) {
+  flows_[place].end_s = time_s;
+  ends_.push({time_s, flows_[place].id, place});
 }
 
 void Flows::change(std::size_t resource, double now_s) {
@@ -53,47 +61,46 @@ double Flows::due_s() const {
 }
 
 double Flows::next_s() {
-  while (!ends_.empty() && ends_.top().version != flows_[ends_.top().id].version) ends_.pop();
+  const auto is_over = [this](const End& end) {
+    return flows_[end.place].end_s != end.time_s || flows_[end.place].id != end.id;
+  };
+  while (!ends_.empty() && is_over(ends_.top())) ends_.pop();
   return ends_.empty() ? never : ends_.top().time_s;
 }
 
 Flows::Id Flows::end(double now_s) {
-  const Id id = ends_.top().id;
+  const Place place = ends_.top().place;
   ends_.pop();
-  Flow& flow = flows_[id];
+  Flow& flow = flows_[place];
   --under_way_;
   time_s_ = under_way_ == 0 ? 0.0 : time_s_ - flow.time_s;
-  ++flow.version;
+  flow.end_s = never;
   for (const Held& held : flow.way) {
     Resource& resource = resources_[held.resource];
-    const auto at = std::find(resource.flows.begin(), resource.flows.end(), id);
+    const auto at = std::find(resource.flows.begin(), resource.flows.end(), place);
     *at = resource.flows.back();
     resource.flows.pop_back();
-    if (resource.asked > 1 + rounding) change(held.resource, now_s);
+    if (binds(resource)) change(held.resource, now_s);
     resource.asked = resource.flows.empty() ? 0.0 : resource.asked - held.held_s * flow.fastest;
   }
   flow.way.clear();
-  spare_.push_back(std::move(flow.way));
-  return id;
+  free_.push_back(place);
+  return flow.id;
 }
 
 void Flows::settle(double now_s) {
   settled_s_ = now_s;
   for (const std::size_t resource : changed_) gather(resource);
-  for (const Id id : together_) {
-    flows_[id].fixed = false;
-    flows_[id].rate_before = flows_[id].rate;
-  }
   share();
   for (const std::size_t resource : changed_) resources_[resource].changed = false;
   for (const std::size_t resource : resources_of_them_) resources_[resource].found = false;
-  for (const Id id : together_) {
-    Flow& flow = flows_[id];
+  for (const Place place : together_) {
+    Flow& flow = flows_[place];
     flow.found = false;
     if (std::abs(flow.rate - flow.rate_before) <= rounding * flow.rate) continue;
     flow.left = std::max(0.0, flow.left - flow.rate_before * (now_s - flow.since_s));
     flow.since_s = now_s;
-    ends_.push({now_s + flow.left / flow.rate, id, ++flow.version});
+    end_at(place, now_s + flow.left / flow.rate);
   }
   changed_.clear();
   resources_of_them_.clear();
@@ -110,12 +117,12 @@ void Flows::gather(std::size_t first) {
     resource.found = true;
     resources_of_them_.push_back(at);
     // One that is enough for all binds none, and what changes there now and changed before is known to be changed.
-    if (!resource.changed && resource.asked <= 1 + rounding) continue;
-    for (const Id id : resource.flows) {
-      if (flows_[id].found) continue;
-      flows_[id].found = true;
-      together_.push_back(id);
-      for (const Held& held : flows_[id].way) to_visit_.push_back(held.resource);
+    if (!resource.changed && !binds(resource)) continue;
+    for (const Place place : resource.flows) {
+      if (flows_[place].found) continue;
+      flows_[place].found = true;
+      together_.push_back(place);
+      for (const Held& held : flows_[place].way) to_visit_.push_back(held.resource);
     }
   }
 }
@@ -123,51 +130,62 @@ void Flows::gather(std::size_t first) {
 void Flows::fix(Flow& flow, double rate) {
   flow.fixed = true;
   flow.rate = rate;
-  for (const Held& held : flow.way) {
-    Resource& resource = resources_[held.resource];
-    resource.free = std::max(0.0, resource.free - rate * held.held_s);
-    resource.weight -= weight(flow, held);
-    --resource.open;
+  for (std::size_t i = flow.first_use; i < flow.first_use + flow.uses; ++i) {
+    Binding& binding = bindings_[uses_[i].number];
+    binding.free = std::max(0.0, binding.free - rate * uses_[i].held_s);
+    binding.weight -= uses_[i].weight;
+    --binding.open;
   }
 }
 
 void Flows::share() {
+  bindings_.clear();
   for (const std::size_t at : resources_of_them_) {
-    resources_[at].free = 1.0;
-    resources_[at].weight = 0.0;
-    resources_[at].open = 0;
+    if (!binds(resources_[at])) continue;
+    resources_[at].number = static_cast<std::uint32_t>(bindings_.size());
+    bindings_.emplace_back();
   }
-  for (const Id id : together_) {
-    for (const Held& held : flows_[id].way) {
-      resources_[held.resource].weight += weight(flows_[id], held);
-      ++resources_[held.resource].open;
+  uses_.clear();
+  by_most_.clear();
+  for (const Place place : together_) {
+    Flow& flow = flows_[place];
+    flow.fixed = false;
+    flow.rate_before = flow.rate;
+    flow.first_use = uses_.size();
+    for (const Held& held : flow.way) {
+      const Resource& resource = resources_[held.resource];
+      if (!binds(resource)) continue;
+      uses_.push_back({resource.number, held.held_s, held.held_s / flow.bytes});
+      bindings_[resource.number].weight += uses_.back().weight;
+      ++bindings_[resource.number].open;
     }
+    flow.uses = uses_.size() - flow.first_use;
+    by_most_.emplace_back(flow.fastest * flow.bytes, place);
   }
   // The bytes a second of all go up together, until a flow or a resource allows no more. What a resource allows only grows while
   // flows that have less are fixed, so that the least is found by looking at it again.
-  const auto most = [this](Id id) { return flows_[id].fastest * flows_[id].bytes; };
-  std::sort(together_.begin(), together_.end(), [&](Id a, Id b) { return most(a) < most(b); });
-  const auto allowed = [this](std::size_t at) { return resources_[at].free / resources_[at].weight; };
+  std::sort(by_most_.begin(), by_most_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto allowed = [](const Binding& binding) { return binding.free / binding.weight; };
   for (const std::size_t at : resources_of_them_) {
-    if (binds(resources_[at])) levels_.push({allowed(at), at});
+    if (binds(resources_[at])) levels_.push({allowed(bindings_[resources_[at].number]), at});
   }
-  for (const Id next : together_) {
+  for (const auto& [most, next] : by_most_) {
     while (!flows_[next].fixed) {
       while (!levels_.empty()) {
         const auto [level, at] = levels_.top();
-        const bool open = binds(resources_[at]);
-        if (open && allowed(at) <= level * (1 + rounding)) break;
+        const Binding& binding = bindings_[resources_[at].number];
+        if (binding.open > 0 && allowed(binding) <= level * (1 + rounding)) break;
         levels_.pop();
-        if (open) levels_.push({allowed(at), at});
+        if (binding.open > 0) levels_.push({allowed(binding), at});
       }
-      if (levels_.empty() || most(next) <= levels_.top().first * (1 + rounding)) {
+      if (levels_.empty() || most <= levels_.top().first * (1 + rounding)) {
         fix(flows_[next], flows_[next].fastest);
         continue;
       }
       const auto [level, at] = levels_.top();
       levels_.pop();
-      for (const Id id : resources_[at].flows) {
-        if (!flows_[id].fixed) fix(flows_[id], std::min(level / flows_[id].bytes, flows_[id].fastest));
+      for (const Place place : resources_[at].flows) {
+        if (!flows_[place].fixed) fix(flows_[place], std::min(level / flows_[place].bytes, flows_[place].fastest));
       }
     }
   }

@@ -27,16 +27,13 @@ class Flows {
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double rounding = 1e-12;
 
-  // So many flows, with ids below it, each started once.
-  explicit Flows(std::size_t flows) : flows_(flows) {}
-
   // A message, which flows for own_s where nothing is shared, of the time_s that it takes with its latency.
   struct Message {
     double own_s;
     double time_s;
     Index bytes;
   };
-  // Times do not go back from call to call.
+  // Each id once. Times do not go back from call to call.
   void start(Id id, double now_s, const Message& message, const std::vector<Use>& way);
   // When rates are to be found again, for what has started and ended; never: nothing has. At once while there are few flows; of
   // many not before a hundredth of what messages take in the mean has gone by, so that not each of them changes the rates of all.
@@ -48,42 +45,54 @@ class Flows {
   Id end(double now_s);
 
  private:
+  using Place = std::uint32_t;  // of a flow under way, which another one takes when it is over
   struct Held {
     std::size_t resource;
     double held_s;
   };
   struct Flow {
-    double left = 1.0;     // of its message
-    double since_s = 0.0;  // when so much was left
-    double rate = 0.0;     // parts of the message a second
-    double rate_before = 0.0;
-    double fastest = 0.0;
-    double bytes = 1.0;
-    double time_s = 0.0;
-    std::uint32_t version = 0;  // of its end
+    Id id;
+    double left;     // of its message
+    double since_s;  // when so much was left
+    double end_s;
+    double rate;  // parts of the message a second
+    double rate_before;
+    double fastest;
+    double bytes;
+    double time_s;
     bool fixed = false;         // its rate is found
     bool found = false;         // it belongs to those whose rates are being found
+    std::size_t first_use = 0;  // of the resources that bind
+    std::size_t uses = 0;
     std::vector<Held> way;
   };
   struct Resource {
-    std::vector<Id> flows;
+    std::vector<Place> flows;
+    double asked = 0.0;        // time that its flows would take at their fastest
+    std::uint32_t number = 0;  // among those that bind
+    bool changed = false;
+    bool found = false;
+  };
+  // A resource that cannot give all its flows what they could take.
+  struct Binding {
     double free = 1.0;     // of its time
     double weight = 0.0;   // time it takes that each flow without a rate passes a byte
     std::size_t open = 0;  // how many these are
-    double asked = 0.0;    // time that its flows would take at their fastest
-    bool changed = false;
-    bool found = false;
+  };
+  struct BindingUse {
+    std::uint32_t number;
+    double held_s;
+    double weight;
   };
   struct End {
     double time_s;
     Id id;
-    std::uint32_t version;
+    Place place;
     bool operator>(const End& other) const { return time_s > other.time_s || (time_s == other.time_s && id > other.id); }
   };
 
-  [[nodiscard]] static double weight(const Flow& flow, const Held& held) { return held.held_s / flow.bytes; }
-  // Whether a resource gives the flows without a rate less than they could take.
-  [[nodiscard]] static bool binds(const Resource& resource) { return resource.open > 0 && resource.asked > 1 + rounding; }
+  [[nodiscard]] static bool binds(const Resource& resource) { return resource.asked > 1 + rounding; }
+  void end_at(Place place, double time_s);
   void change(std::size_t resource, double now_s);
   // The flows whose rates depend on those that pass a resource.
   void gather(std::size_t resource);
@@ -91,15 +100,19 @@ class Flows {
   void fix(Flow& flow, double rate);
 
   std::vector<Flow> flows_;
+  std::vector<Place> free_;
   std::vector<Resource> resources_;
-  std::vector<std::vector<Held>> spare_;  // ways of flows that are over, to be used again
   std::vector<std::size_t> changed_;
   double changed_s_ = 0.0;  // when the first of them did
   double settled_s_ = -1.0;
   std::size_t under_way_ = 0;
-  double time_s_ = 0.0;       // that all of them take together
-  std::vector<Id> together_;  // whose rates are being found
+  double time_s_ = 0.0;  // that all of them take together
+  // Of those whose rates are being found:
+  std::vector<Place> together_;
+  std::vector<std::pair<double, Place>> by_most_;  // bytes a second
   std::vector<std::size_t> resources_of_them_;
+  std::vector<Binding> bindings_;
+  std::vector<BindingUse> uses_;  // flow by flow
   std::vector<std::size_t> to_visit_;
   using Level = std::pair<double, std::size_t>;  // bytes a second that a resource allows each flow
   std::priority_queue<Level, std::vector<Level>, std::greater<>> levels_;

@@ -129,6 +129,14 @@ Index Placement::most_on_a_node() const {
   return most;
 }
 
+Placement Placement::listed() const {
+  Placement placement = *this;
+  for (Index rank = static_cast<Index>(locations_.size()); rank < ranks_; ++rank) {
+    placement.locations_.push_back((*this)[rank]);
+  }
+  return placement;
+}
+
 Location Placement::operator[](Index rank) const {
   if (!locations_.empty()) return locations_[static_cast<std::size_t>(rank)];
   const Index node = rank / per_node_;

@@ -38,6 +38,8 @@ class Placement {
 
   // The same with levels of switches: so many nodes in a unit of each, the inner first. Throws std::invalid_argument.
   [[nodiscard]] Placement with_levels(std::vector<Index> nodes_of_unit) const;
+  // The same with the location of each rank at hand, where they are often asked for.
+  [[nodiscard]] Placement listed() const;
 
   [[nodiscard]] Index ranks() const { return ranks_; }
   [[nodiscard]] Index nodes() const { return nodes_; }

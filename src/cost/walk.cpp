@@ -33,7 +33,7 @@ Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
 }
 
 void Walk::add(LinkedSchedules linked) {
-  Part part{std::move(linked.schedules), std::move(linked.census), {}, {}, {}, {}, {}, {}, {}, false};
+  Part part{std::move(linked.schedules), std::move(linked.census), {}, {}, {}, {}, {}, {}, {}, {}, {}, false};
   part.usual.trace = replay(part.schedules, mode_ == SendMode::send);
   if (!part.usual.trace.waiting.empty()) {
     invalid("the schedule cannot finish: rank " + std::to_string(part.usual.trace.waiting.front().rank) + " waits for rank " +
@@ -57,6 +57,7 @@ void Walk::add(LinkedSchedules linked) {
     }
   }
   part.steps.push_back(static_cast<Trace::Id>(part.passages.size()));
+  if (goes_on()) connect(part);
   if (part.census) {
     for (const Trace::Event& event : part.usual.trace.events) {
       if (event.kind == Trace::Kind::matched) part.passages[event.b].link = part.passages[event.a].partner;
@@ -84,6 +85,24 @@ void Walk::add(LinkedSchedules linked) {
     }
     messages_per_rank_ = std::max(messages_per_rank_, messages);
     blocks_per_rank_ = std::max(blocks_per_rank_, blocks);
+  }
+}
+
+void Walk::connect(Part& part) {
+  part.partners.resize(part.passages.size());
+  part.connections.resize(part.passages.size());
+  for (const Trace::Event& event : part.usual.trace.events) {
+    if (event.kind != Trace::Kind::matched) continue;
+    part.partners[event.a] = event.b;
+    part.partners[event.b] = event.a;
+  }
+  std::vector<Trace::Id> first(part.schedules.size(), 0);  // to each peer
+  for (Trace::Id id = 0; id < part.passages.size(); ++id) {
+    const Passage& passage = part.passages[id];
+    if (!passage.sends) continue;
+    const Passage& before = part.passages[first[passage.peer]];
+    const bool known = before.sends && before.rank == passage.rank && before.peer == passage.peer;
+    part.connections[id] = known ? first[passage.peer] : first[passage.peer] = id;
   }
 }
 
@@ -436,7 +455,7 @@ Walk Walk::at(Placement placement) && {
     part.usual.phases = phases_at(placement, part, part.usual, mode_ != SendMode::send);
     if (!part.rendezvous.trace.events.empty()) part.rendezvous.phases = phases_at(placement, part, part.rendezvous, true);
   }
-  placement_ = std::move(placement);
+  placement_ = goes_on() ? placement.listed() : std::move(placement);
   return std::move(*this);
 }
 

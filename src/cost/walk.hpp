@@ -151,10 +151,13 @@ class Walk {
     std::vector<RankSchedule> schedules;
     std::shared_ptr<const Census> census;  // of representatives
     Replayed usual;
-    Replayed rendezvous;                  // of plain sends that wait for their receivers; no events where that would never end
-    std::vector<Passage> passages;        // of each operation of the trace
-    std::vector<Transfer> transfers;      // likewise
-    std::vector<Trace::Id> after;         // the operations that others come after
+    Replayed rendezvous;              // of plain sends that wait for their receivers; no events where that would never end
+    std::vector<Passage> passages;    // of each operation of the trace
+    std::vector<Transfer> transfers;  // likewise
+    std::vector<Trace::Id> after;     // the operations that others come after
+    // Where ranks go on, of each operation that moves: the other end, and of a send the first one on its connection.
+    std::vector<Trace::Id> partners;
+    std::vector<Trace::Id> connections;
     std::vector<Trace::Id> steps;         // of each step, rank by rank: its first operation; then the end
     std::vector<std::size_t> first_step;  // of each rank: index into steps
     bool collective = false;              // carried out as MPI neighbourhood collectives
@@ -163,6 +166,7 @@ class Walk {
   // Whether ranks go on to their next step one by one.
   [[nodiscard]] bool goes_on() const { return of_ != Of::exchange && !is_blocking(mode_); }
   void add(LinkedSchedules linked);
+  static void connect(Part& part);
   void check(const Placement& placement) const;
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners, Part& part);

@@ -21,7 +21,7 @@ struct Start {
 };
 
 std::vector<double> ends_of(const std::vector<Start>& starts) {
-  Flows flows(starts.size());
+  Flows flows;
   std::vector<double> ends(starts.size(), -1.0);
   std::size_t next = 0;
   while (true) {
