@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 
 #include "schedule/algorithms.hpp"
 
@@ -169,6 +170,15 @@ bool Teams::inside(Index team, const Coords& offset) const {
   return true;
 }
 
+Index Teams::last_slot_to(Index team) const {
+  Coords offset = grid_.coords(team);
+  for (std::size_t i = 0; i < offset.size(); ++i) {
+    const Index upper = window_.upper(static_cast<int>(i));
+    offset[i] = boxes_.periodic(static_cast<int>(i)) ? upper : std::min(offset[i], upper);
+  }
+  return window_.slot(offset);
+}
+
 Coords Teams::team_offset(const Coords& box, const Coords& offset) const {
   Coords between(box.size());
   for (std::size_t i = 0; i < box.size(); ++i) {
@@ -260,6 +270,11 @@ RankSchedule distribution(const ExchangeSpec& spec, const Teams& teams, Index ra
   return schedule;
 }
 
+Coords negated(Coords coords) {
+  for (Index& c : coords) c = -c;
+  return coords;
+}
+
 // The visits of one member: which team's blocks it holds in each step, where they lie, and who has them before.
 class Visits {
  public:
@@ -297,16 +312,21 @@ class Visits {
   [[nodiscard]] bool moves(Index s) const { return held_in(s) == s; }
 
   // Whether the blocks of a team still interact with somebody from step s on.
-  [[nodiscard]] bool wanted(Index of_team, Index s) const {
-    for (; s < steps_; ++s) {
-      Coords back = offset(s);
-      for (Index& o : back) o = -o;
-      if (teams_.inside(of_team, back)) return true;
-    }
-    return false;
+  [[nodiscard]] bool wanted(Index of_team, Index s) {
+    const auto [last, added] = last_.try_emplace(of_team);
+    if (added) last->second = find_last(of_team);
+    return s <= last->second;
   }
 
  private:
+  // The last step in which the blocks of a team interact with somebody; -1: none.
+  [[nodiscard]] Index find_last(Index of_team) const {
+    const Index last_slot = teams_.last_slot_to(of_team);
+    Index s = last_slot < member_ ? -1 : (last_slot - member_) / teams_.replication();
+    while (s >= 0 && !teams_.inside(of_team, negated(offset(s)))) --s;
+    return s;
+  }
+
   [[nodiscard]] Index find_holder(Index s) const {
     const Index held = team(s);
     if (held == team_) return own;
@@ -319,12 +339,8 @@ class Visits {
   Index steps_;
   Index own_;
   std::vector<Index> held_in_;
+  std::unordered_map<Index, Index> last_;  // of each team that was asked about: see find_last
 };
-
-Coords negated(Coords coords) {
-  for (Index& c : coords) c = -c;
-  return coords;
-}
 
 }  // namespace
 
@@ -333,7 +349,7 @@ RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank) {
   const Index team = teams.team_of(rank);
   const Index member = teams.member_of(rank);
   RankSchedule schedule = distribution(spec, teams, rank);
-  const Visits visits(teams, team, member);
+  Visits visits(teams, team, member);
 
   // The visiting blocks lie in two places in turn: one is received into while the other is visited and passed on.
   const Index own = schedule.slots;
@@ -398,7 +414,7 @@ std::vector<Index> team_origins(const ExchangeSpec& spec, Index rank) {
   const Index team = teams.team_of(rank);
   std::vector<Index> origins;
   for (Index slot = 0; slot < teams.blocks(team); ++slot) origins.push_back(teams.rank_of(team, slot));
-  const Visits visits(teams, team, teams.member_of(rank));
+  Visits visits(teams, team, teams.member_of(rank));
   for (Index s = 0; s < visits.steps(); ++s) {
     const Index visitor = visits.team(s);
     const bool comes = visits.moves(s) && visits.wanted(visitor, s);
