@@ -196,12 +196,14 @@ void bind_decide(nb::module_& m) {
           "Raises ValueError where nothing fits.")
       .def("ranked", &Contest::ranked, nb::arg("block_bytes"), nb::arg("machine"),
            "Return the candidates, fastest first. Raises ValueError where the machine lacks a link.")
+      .def("first", &Contest::first, nb::arg("block_bytes"), nb::arg("machine"),
+           "Return the fastest candidate, without empty_s. Raises ValueError where the machine lacks a link.")
       .def(
           "ranked_one",
           [](const Contest& self, const Ranked& r, Index block_bytes, const rankwise::Machine& machine) {
             return self.ranked_one(r.candidate, block_bytes, machine);
           },
-          nb::arg("ranked"), nb::arg("block_bytes"), nb::arg("machine"), "Return one of the candidates.")
+          nb::arg("ranked"), nb::arg("block_bytes"), nb::arg("machine"), "Return one of the candidates, without empty_s.")
       .def(
           "message_blocks", [](const Contest& self, const Ranked& r) { return self.message_blocks(r.candidate); },
           nb::arg("ranked"), "Return the numbers of blocks that the messages of a candidate have.");

@@ -117,38 +117,51 @@ Contest::Contest(Question question, const Placement& placement) {
 
 namespace {
 
-Ranked priced(const Candidate& candidate, const Walk& walk, Index block_bytes, const Machine& machine) {
+Ranked price(const Candidate& candidate, const Walk& walk, Index block_bytes, const Machine& machine) {
   const Cost cost = walk.cost(block_bytes, machine);
   return {candidate,
           cost.time_s(),
           cost.low_s,
           cost.high_s,
-          walk.cost(0, machine).time_s(),
+          0.0,
           cost.messages_per_rank,
           cost.blocks_per_rank * block_bytes,
           static_cast<Index>(walk.steps()),
           cost.busiest};
 }
 
+// By picoseconds, so that what costs the same stays in order whatever was rounded.
+bool is_faster(const Ranked& a, const Ranked& b) { return std::llround(1e12 * a.time_s) < std::llround(1e12 * b.time_s); }
+
 }  // namespace
 
-std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) const {
+std::vector<Ranked> Contest::priced(Index block_bytes, const Machine& machine) const {
   std::vector<Ranked> of_walk;
-  for (const Walk& walk : walks_) of_walk.push_back(priced({}, walk, block_bytes, machine));
-  std::vector<Ranked> ranked;
+  for (const Walk& walk : walks_) of_walk.push_back(price({}, walk, block_bytes, machine));
+  std::vector<Ranked> priced;
   for (const Entry& entry : entries_) {
-    ranked.push_back(of_walk[entry.walk]);
-    ranked.back().candidate = entry.candidate;
+    priced.push_back(of_walk[entry.walk]);
+    priced.back().candidate = entry.candidate;
   }
-  // By picoseconds, so that what costs the same stays in order whatever was rounded.
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
-    return std::llround(1e12 * a.time_s) < std::llround(1e12 * b.time_s);
-  });
+  return priced;
+}
+
+std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) const {
+  std::vector<Ranked> ranked = priced(block_bytes, machine);
+  std::vector<double> empty_s;
+  for (const Walk& walk : walks_) empty_s.push_back(walk.cost(0, machine).time_s());
+  for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].empty_s = empty_s[entries_[i].walk];
+  std::stable_sort(ranked.begin(), ranked.end(), is_faster);
   return ranked;
 }
 
+Ranked Contest::first(Index block_bytes, const Machine& machine) const {
+  const std::vector<Ranked> all = priced(block_bytes, machine);
+  return *std::min_element(all.begin(), all.end(), is_faster);
+}
+
 Ranked Contest::ranked_one(const Candidate& candidate, Index block_bytes, const Machine& machine) const {
-  return priced(candidate, walks_[entry_of(candidate).walk], block_bytes, machine);
+  return price(candidate, walks_[entry_of(candidate).walk], block_bytes, machine);
 }
 
 const Contest::Entry& Contest::entry_of(const Candidate& candidate) const {

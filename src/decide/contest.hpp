@@ -58,7 +58,8 @@ class Contest {
 
   // The candidates, fastest first. Throws std::invalid_argument where the machine lacks a link.
   [[nodiscard]] std::vector<Ranked> ranked(Index block_bytes, const Machine& machine) const;
-  // One of them.
+  // The fastest of them, and any one; empty_s is not found, which is half the work.
+  [[nodiscard]] Ranked first(Index block_bytes, const Machine& machine) const;
   [[nodiscard]] Ranked ranked_one(const Candidate& candidate, Index block_bytes, const Machine& machine) const;
   // The numbers of blocks that the messages of a candidate have.
   [[nodiscard]] std::vector<Index> message_blocks(const Candidate& candidate) const;
@@ -69,6 +70,8 @@ class Contest {
     std::size_t walk;  // candidates that cost the same share one
   };
   [[nodiscard]] const Entry& entry_of(const Candidate& candidate) const;
+  // All, in their own order, without empty_s.
+  [[nodiscard]] std::vector<Ranked> priced(Index block_bytes, const Machine& machine) const;
 
   std::vector<Entry> entries_;
   std::vector<Walk> walks_;

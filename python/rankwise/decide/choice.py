@@ -193,7 +193,10 @@ class Chooser:
         Raises InputError where nothing fits.
         """
         contest = self._contest(question, question.cutoff)
-        ranked = self._ranked(contest, question.block_bytes)
+        try:
+            ranked = contest.ranked(question.block_bytes, self._model.machine)
+        except ValueError as error:
+            raise InputError(str(error)) from None
         candidates = tuple(self._candidate(question, contest, one) for one in ranked)
         usable = [i for i, candidate in enumerate(candidates) if candidate.auto]
         return Choice(
@@ -216,7 +219,7 @@ class Chooser:
         rows = []
         for cutoff in cutoffs:
             contest = self._contest(question, cutoff)
-            firsts = {size: self._ranked(contest, size)[0] for size in steps}
+            firsts = {size: self._first(contest, size) for size in steps}
             changes = self._size_changes(question, contest, steps, SILENT)
             winners = ((least_bytes, firsts[least_bytes].name), *((change.at, change.after) for change in changes))
             known = [size for size, first in firsts.items() if not self._extrapolates(contest, first, size)]
@@ -239,9 +242,9 @@ class Chooser:
                 raise InputError(str(error)) from None
         return self._contests[key]
 
-    def _ranked(self, contest: _core.Contest, block_bytes: int) -> list[_core.Ranked]:
+    def _first(self, contest: _core.Contest, block_bytes: int) -> _core.Ranked:
         try:
-            return contest.ranked(block_bytes, self._model.machine)
+            return contest.first(block_bytes, self._model.machine)
         except ValueError as error:
             raise InputError(str(error)) from None
 
@@ -291,7 +294,7 @@ class Chooser:
     def _size_changes(self, question: Question, contest: _core.Contest, steps: Sequence[int], meter: Meter) -> list[Crossover]:
         """Return where, at a contest's cutoff, another candidate takes over as blocks grow: to the byte."""
         return list(
-            _crossovers("bytes", steps, meter, lambda size: self._ranked(contest, size)[0],
+            _crossovers("bytes", steps, meter, lambda size: self._first(contest, size),
                         lambda first, size: self._extrapolates(contest, first, size),
                         lambda one, other, size: self._told_apart(question, contest, one, other, size))
         )  # fmt: skip
@@ -300,7 +303,7 @@ class Chooser:
         """Return where, at the size asked for, another candidate takes over as the cutoff grows."""
 
         def winner(cutoff: int) -> _core.Ranked:
-            return self._ranked(self._contest(question, cutoff), question.block_bytes)[0]
+            return self._first(self._contest(question, cutoff), question.block_bytes)
 
         return list(
             _crossovers("cutoff", cutoff_steps(question), meter, winner,

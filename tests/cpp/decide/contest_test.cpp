@@ -84,9 +84,10 @@ TEST(Contest, TheFastestStandsFirstAndEqualsInOrder) {
     EXPECT_EQ(alone.time_s, one.time_s);
     EXPECT_GT(one.high_s, one.time_s);
     EXPECT_LT(one.low_s, one.time_s);
-    EXPECT_EQ(alone.empty_s, contest.ranked_one(one.candidate, 0, rankwise_test::machine()).time_s);
+    EXPECT_EQ(one.empty_s, contest.ranked_one(one.candidate, 0, rankwise_test::machine()).time_s);
     EXPECT_EQ(to_string(alone.candidate), to_string(one.candidate));
   }
+  EXPECT_EQ(to_string(contest.first(1000, rankwise_test::machine()).candidate), to_string(order.front()));
   const Ranked shift = contest.ranked_one({"shift", SendMode::isend, 1}, 1000, rankwise_test::machine());
   EXPECT_EQ(shift.messages, 6);
   EXPECT_EQ(shift.bytes, 2 * (1 + 3 + 9) * 1000);
