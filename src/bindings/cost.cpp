@@ -188,7 +188,9 @@ void bind_decide(nb::module_& m) {
              std::vector<Index> replications, const rankwise::Placement& placement) {
             const rankwise::Question asked = question(std::move(dims), std::move(periodic), std::move(cutoff), shell,
                                                       std::move(algorithms), modes, std::move(replications));
-            new (self) Contest(asked, placement);
+            new (self) Contest(asked, placement, [] {
+              if (PyErr_CheckSignals() != 0) throw nb::python_error();  // Ctrl-C
+            });
           },
           nb::arg("dims"), nb::arg("periodic"), nb::arg("cutoff"), nb::arg("shell"), nb::arg("algorithms"), nb::arg("modes"),
           nb::arg("replications"), nb::arg("placement"),

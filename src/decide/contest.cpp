@@ -102,7 +102,7 @@ std::vector<Candidate> candidates(const Question& question) {
   return found;
 }
 
-Contest::Contest(Question question, const Placement& placement) {
+Contest::Contest(Question question, const Placement& placement, std::function<void()> between) : between_(std::move(between)) {
   const Layout layout(question.grid, placement);
   const bool shared_nodes = placement.nodes() > 1 && placement.nodes() < placement.ranks();
   if (shared_nodes || !question.algorithms.empty()) question.nodes = nodes_of(placement);
@@ -110,6 +110,7 @@ Contest::Contest(Question question, const Placement& placement) {
   for (const Candidate& candidate : candidates(question)) {
     const Candidate costed = costed_as(candidate);
     const auto [known, added] = numbers.try_emplace(to_string(costed), walks_.size());
+    if (added) between_();
     if (added) walks_.push_back(walk_of(spec_of(question, costed), layout));
     entries_.push_back({candidate, known->second});
   }
@@ -137,7 +138,10 @@ bool is_faster(const Ranked& a, const Ranked& b) { return std::llround(1e12 * a.
 
 std::vector<Ranked> Contest::priced(Index block_bytes, const Machine& machine) const {
   std::vector<Ranked> of_walk;
-  for (const Walk& walk : walks_) of_walk.push_back(price({}, walk, block_bytes, machine));
+  for (const Walk& walk : walks_) {
+    between_();
+    of_walk.push_back(price({}, walk, block_bytes, machine));
+  }
   std::vector<Ranked> priced;
   for (const Entry& entry : entries_) {
     priced.push_back(of_walk[entry.walk]);

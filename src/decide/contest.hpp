@@ -3,6 +3,7 @@
 // One decision for all who ask: the C API's `auto` and `rankwise choose`.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,8 +52,9 @@ struct Question {
 // The candidates of a question, their schedules walked once so that many sizes and machines can be asked for.
 class Contest {
  public:
-  // Throws std::invalid_argument where no candidate fits, or the placement is of another number of ranks.
-  Contest(Question question, const Placement& placement);
+  // between: called before each walk is made or priced, for a question may take seconds; what it throws ends that. Throws
+  // std::invalid_argument where no candidate fits, or the placement is of another number of ranks.
+  Contest(Question question, const Placement& placement, std::function<void()> between = [] {});
   Contest(Contest&&) = default;  // not copied, like its walks
   Contest& operator=(Contest&&) = default;
 
@@ -75,6 +77,7 @@ class Contest {
 
   std::vector<Entry> entries_;
   std::vector<Walk> walks_;
+  std::function<void()> between_;
 };
 
 // Why the first is ahead of the others, in words: which term decides, against the fastest rival of another algorithm

@@ -64,6 +64,23 @@ TEST(Contest, ThoseThatKnowNodesTakePartWhereNodesAreKnownAndTheirSchedulesQuick
   EXPECT_NE(told(candidates(question)).find("striped"), std::string::npos);
 }
 
+TEST(Contest, EndsBetweenWalks) {
+  const Placement placement = Placement::blocked(64, 16);
+  int left = 1000;
+  const auto between = [&left] {
+    if (--left < 0) throw std::runtime_error("interrupted");
+  };
+  const Contest contest(cube(4), placement, between);
+  const int walks = 1000 - left;
+  EXPECT_GT(walks, 10);
+  left = walks;
+  (void)contest.ranked(1000, rankwise_test::machine());
+  EXPECT_EQ(left, 0);
+  EXPECT_THROW((void)contest.first(1000, rankwise_test::machine()), std::runtime_error);
+  left = 3;
+  EXPECT_THROW((void)Contest(cube(4), placement, between), std::runtime_error);
+}
+
 TEST(Contest, TheFastestStandsFirstAndEqualsInOrder) {
   const Question question = cube(4);
   const Placement placement = Placement::blocked(64, 16);
