@@ -72,7 +72,6 @@ def main() -> int:
         print(f"links of {given.rate} each way, frames and bursts of {given.frame} B, queues of {given.queue} frames; load "
               f"{os.getloadavg()[0]:.1f}; 8 and 16 ranks on {os.cpu_count()} cores, which poll", flush=True)  # fmt: skip
         rankwise("measure", *hosts, "--seconds", f"{given.seconds}", "-o", "m.json")
-        rankwise("measure", "loggp", "--hosts", ",".join(four.hosts[:2]), "--seconds", f"{given.seconds / 3}", "-o", "m.json")
         rankwise("measure", "pack", "-o", "m.json")
         profile = json.loads(Path(folder, "m.json").read_text())
         print(f"{profile['machine']['mpi']}; sockets: {profile['machine'].get('tcp')}; shared: {profile['shared']}")
