@@ -16,6 +16,7 @@ from rankwise.engines.placement import Placement
 from rankwise.errors import InputError
 from rankwise.machine.link import MOST_HALF_WIDTH, Curve, log_ratio
 from rankwise.machine.profile import LACKING, OTHER_NODE, VARIANTS, Link, Profile
+from rankwise.machine.shared import KINDS
 from rankwise.observe.phases import PhasedStep
 from rankwise.units import format_size
 from rankwise.workloads.base import Case, Price, Program, Row
@@ -104,12 +105,20 @@ class Model:
         low, high = resource.ci
         return min(math.log(max(resource.bytes_per_s / low, high / resource.bytes_per_s, 1.0)), MOST_HALF_WIDTH)
 
+    def _width_of_busiest(self, cost: _core.Cost) -> float:
+        """Return by how much (a logarithm) a time may be wrong for the rate of the resource that is busy longest."""
+        resource, _, held_s, _ = cost.busiest
+        kind = resource.partition("-")[0]
+        return self._width_shared(kind) * min(1.0, held_s / cost.time_s) if kind in KINDS and cost.time_s > 0 else 0.0
+
     def price(self, program: Program, block_bytes: int, placement: _core.Placement) -> Price:
         """Price a program of ranks that are placed. Raises InputError where the profile lacks a link class."""
         of_program = judged(program, placement)
         cost_on = cache(lambda machine: cost_of(of_program, block_bytes, machine))
         sizes = sizes_of(of_program.message_blocks, block_bytes)
-        width = self._width_of_step(program, placement) if isinstance(program.schedules, PhasedStep) else None
+        width = None
+        if isinstance(program.schedules, PhasedStep) and (step := self._width_of_step(program, placement)) is not None:
+            width = math.hypot(step, self._width_of_busiest(cost_on(self.machine)))
         notes = [*program.notes, *self.notes(program.mode, sizes, placement)]
         others = [self.with_faster_card(placement)]
         if program.limits_count and (limitless := self.machine.where_sends_may_go_on()) is not None:
