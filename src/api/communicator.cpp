@@ -52,19 +52,8 @@ void require_intra(MPI_Comm comm, const char* wanted) {
 Duplicate::Duplicate(MPI_Comm comm, const char* wanted) {
   require_intra(comm, wanted);
   check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
-  try {
-    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
-  } catch (...) {
-    MPI_Comm_free(&comm_);
-    throw;
-  }
-}
-
-Duplicate::~Duplicate() {
-  int finalised = 0;
-  MPI_Finalized(&finalised);
-  if (comm_ != MPI_COMM_NULL && finalised == 0) MPI_Comm_free(&comm_);
+  check_mpi(MPI_Comm_set_errhandler(comm_.get(), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
 }
 
 void Duplicate::free() { check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free"); }

@@ -8,6 +8,7 @@
 
 #include "api/failure.hpp"
 #include "grid/grid.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise::api {
 
@@ -16,18 +17,15 @@ class Duplicate {
   // Collective over comm, any intracommunicator. Throws Failure, alike on all ranks, where it is none. wanted: for the
   // message, what to pass.
   explicit Duplicate(MPI_Comm comm, const char* wanted = "a communicator of one group");
-  ~Duplicate();
-  Duplicate(const Duplicate&) = delete;
-  Duplicate& operator=(const Duplicate&) = delete;
 
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
+  [[nodiscard]] MPI_Comm get() const { return comm_.get(); }
   [[nodiscard]] int rank() const { return rank_; }
 
   // Collective. Frees the duplicate; afterwards the object must not be used.
   void free();
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  OwnedComm comm_;
   int rank_ = 0;
 };
 
@@ -65,21 +63,6 @@ class ErrorsReturn {
  private:
   MPI_Comm comm_;
   MPI_Errhandler callers_ = MPI_ERRHANDLER_NULL;
-};
-
-class ScopedComm {
- public:
-  ScopedComm() = default;
-  ~ScopedComm() {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-  }
-  ScopedComm(const ScopedComm&) = delete;
-  ScopedComm& operator=(const ScopedComm&) = delete;
-  MPI_Comm* operator&() { return &comm_; }
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
 // A grid for readers: "4x3 (open)".

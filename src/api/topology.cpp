@@ -175,7 +175,7 @@ Cart make_cart(MPI_Comm oldcomm, const CartArguments& arguments) {
   const CartRequest request = agree(oldcomm, arguments, false);
   const int rank = rank_of(oldcomm);
 
-  ScopedComm within;  // the ranks that get a cell
+  OwnedComm within;  // the ranks that get a cell
   const bool has_cell = rank < request.grid->size();
   check_mpi(MPI_Comm_split(oldcomm, has_cell ? 0 : MPI_UNDEFINED, rank, &within), "MPI_Comm_split");
   Cart cart;
@@ -194,7 +194,7 @@ Cart make_cart(MPI_Comm oldcomm, const CartArguments& arguments) {
       cell = cell_by_search(within.get(), nodes, problem, request, cart.mapping);
     }
   }
-  ScopedComm ordered;
+  OwnedComm ordered;
   check_mpi(MPI_Comm_split(within.get(), 0, static_cast<int>(cell), &ordered), "MPI_Comm_split");
   check_mpi(MPI_Cart_create(ordered.get(), arguments.ndims, arguments.dims, arguments.periods, 0, &cart.comm),
             "MPI_Cart_create");
@@ -502,7 +502,7 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
     return made;
   }
   const Seat seat = find_seat(oldcomm, gathered(oldcomm, read.sent), read.effort_s, cut);
-  ScopedComm own;  // the lists must not meet messages of the caller
+  OwnedComm own;  // the lists must not meet messages of the caller
   check_mpi(MPI_Comm_dup(oldcomm, &own), "MPI_Comm_dup");
   const auto moved = [&](const int* list, int count) { return from_holder(own.get(), seat, list, count); };
   Lists lists;
@@ -510,7 +510,7 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
   lists.destinations = moved(given.destinations, given.outdegree);
   lists.source_weights = moved(given.source_weights, is_weighted(given.source_weights) ? given.indegree : 0);
   lists.destination_weights = moved(given.destination_weights, is_weighted(given.destination_weights) ? given.outdegree : 0);
-  ScopedComm ordered;
+  OwnedComm ordered;
   check_mpi(MPI_Comm_split(oldcomm, 0, seat.vertex, &ordered), "MPI_Comm_split");
   made = with_lists(ordered.get(), lists, given.source_weights, given.destination_weights, info);
   errors.hand_over(made);
@@ -537,7 +537,7 @@ MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& given, MPI_Info info, bo
   const int vertex = reorder ? find_seat(oldcomm, graph, read.effort_s, cut).vertex : rank;
   int teller = vertex;
   check_mpi(MPI_Bcast(&teller, 1, MPI_INT, 0, oldcomm), "MPI_Bcast");
-  ScopedComm ordered;
+  OwnedComm ordered;
   check_mpi(MPI_Comm_split(oldcomm, 0, vertex, &ordered), "MPI_Comm_split");
   const Lists lists = lists_of_own(ordered.get(), graph, teller);
   const MPI_Comm made = with_lists(ordered.get(), lists, given.weights, given.weights, info);
@@ -566,11 +566,11 @@ MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int
     }
     if (rank != 0) sent.clear();  // one rank tells it
   });
-  ScopedComm within;
+  OwnedComm within;
   const bool has_vertex = rank < vertices;
   check_mpi(MPI_Comm_split(oldcomm, has_vertex ? 0 : MPI_UNDEFINED, rank, &within), "MPI_Comm_split");
   if (!has_vertex) return MPI_COMM_NULL;
-  ScopedComm ordered;
+  OwnedComm ordered;
   const int vertex = reorder ? find_seat(within.get(), read.sent, read.effort_s, cut).vertex : rank;
   check_mpi(MPI_Comm_split(within.get(), 0, vertex, &ordered), "MPI_Comm_split");
   MPI_Comm made = MPI_COMM_NULL;

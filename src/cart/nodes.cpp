@@ -5,61 +5,38 @@
 #include <string>
 #include <vector>
 
-#include "mpi/mpi.hpp"
-
 namespace rankwise {
 
-namespace {
-
-struct Scoped {
-  MPI_Comm comm = MPI_COMM_NULL;
-  ~Scoped() {
-    if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-  }
-};
-
-}  // namespace
-
-RankNodes::RankNodes(MPI_Comm comm) {
-  const int rank = rank_of(comm);
-  Scoped own;
-  mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &own.comm));
-  const int local = rank_of(own.comm);
-  const int here = size_of(own.comm);
+RankNodes::RankNodes(MPI_Comm comm) : comm_(comm_of_node(comm)) {
+  const int local = rank_of(comm_.get());
+  const int here = size_of(comm_.get());
 
   // The lowest rank of each node asks the others, and tells its node.
-  Scoped leaders;
-  mpi(MPI_Comm_split(comm, local == 0 ? 0 : MPI_UNDEFINED, rank, &leaders.comm));
+  OwnedComm leaders;
+  mpi(MPI_Comm_split(comm, local == 0 ? 0 : MPI_UNDEFINED, rank_of(comm), &leaders));
   enum { node, nodes, first, smallest, largest, count };
   std::array<Index, count> facts{};
   std::vector<Index> sizes;
   const Index size = here;
   if (local == 0) {
-    facts[node] = rank_of(leaders.comm);
-    facts[nodes] = size_of(leaders.comm);
-    mpi(MPI_Exscan(&size, &facts[first], 1, MPI_INT64_T, MPI_SUM, leaders.comm));
+    facts[node] = rank_of(leaders.get());
+    facts[nodes] = size_of(leaders.get());
+    mpi(MPI_Exscan(&size, &facts[first], 1, MPI_INT64_T, MPI_SUM, leaders.get()));
     if (facts[node] == 0) facts[first] = 0;
-    mpi(MPI_Allreduce(&size, &facts[smallest], 1, MPI_INT64_T, MPI_MIN, leaders.comm));
-    mpi(MPI_Allreduce(&size, &facts[largest], 1, MPI_INT64_T, MPI_MAX, leaders.comm));
+    mpi(MPI_Allreduce(&size, &facts[smallest], 1, MPI_INT64_T, MPI_MIN, leaders.get()));
+    mpi(MPI_Allreduce(&size, &facts[largest], 1, MPI_INT64_T, MPI_MAX, leaders.get()));
   }
-  mpi(MPI_Bcast(facts.data(), count, MPI_INT64_T, 0, own.comm));
+  mpi(MPI_Bcast(facts.data(), count, MPI_INT64_T, 0, comm_.get()));
   if (facts[smallest] == facts[largest]) {
     sizes_ = NodeSizes(facts[nodes], size);
   } else {
     sizes.resize(static_cast<std::size_t>(facts[nodes]));
-    if (local == 0) mpi(MPI_Allgather(&size, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, leaders.comm));
-    mpi(MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_INT64_T, 0, own.comm));
+    if (local == 0) mpi(MPI_Allgather(&size, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, leaders.get()));
+    mpi(MPI_Bcast(sizes.data(), static_cast<int>(sizes.size()), MPI_INT64_T, 0, comm_.get()));
     sizes_ = NodeSizes(sizes);
   }
   node_ = facts[node];
   place_ = facts[first] + local;
-  std::swap(comm_, own.comm);
-}
-
-RankNodes::~RankNodes() {
-  int finalised = 0;
-  MPI_Finalized(&finalised);
-  if (comm_ != MPI_COMM_NULL && finalised == 0) MPI_Comm_free(&comm_);
 }
 
 Score score_of_ranks(MPI_Comm comm, const RankNodes& nodes, const Grid& grid, const Stencil& stencil) {
@@ -69,7 +46,7 @@ Score score_of_ranks(MPI_Comm comm, const RankNodes& nodes, const Grid& grid, co
     invalid("the grid has " + std::to_string(grid.size()) + " cells but the communicator " + std::to_string(size) +
             " ranks: change the grid so that both are equal");
   }
-  MPI_Comm apart = MPI_COMM_NULL;
+  OwnedComm apart;
   mpi(MPI_Comm_dup(comm, &apart));
   const Coords own = grid.coords(rank);
   const auto node = static_cast<NodeId>(nodes.node());
@@ -79,12 +56,11 @@ Score score_of_ranks(MPI_Comm comm, const RankNodes& nodes, const Grid& grid, co
   // Where several offsets lead to one cell their messages are alike, so that one tag serves all.
   for (std::size_t i = 0; i < node_there.size(); ++i) {
     const Index to = grid.cell_at_offset(own, stencil.offsets()[i], 1);
-    if (to >= 0) mpi(MPI_Irecv(&node_there[i], 1, MPI_INT32_T, static_cast<int>(to), 0, apart, &requests.emplace_back()));
+    if (to >= 0) mpi(MPI_Irecv(&node_there[i], 1, MPI_INT32_T, static_cast<int>(to), 0, apart.get(), &requests.emplace_back()));
     const Index from = grid.cell_at_offset(own, stencil.offsets()[i], -1);
-    if (from >= 0) mpi(MPI_Isend(&node, 1, MPI_INT32_T, static_cast<int>(from), 0, apart, &requests.emplace_back()));
+    if (from >= 0) mpi(MPI_Isend(&node, 1, MPI_INT32_T, static_cast<int>(from), 0, apart.get(), &requests.emplace_back()));
   }
   mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
-  mpi(MPI_Comm_free(&apart));
 
   Index cut = 0;
   for (std::size_t i = 0; i < node_there.size(); ++i) cut += node_there[i] != node ? stencil.weights()[i] : 0;

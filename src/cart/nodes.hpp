@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "mapping/mapping.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -14,19 +15,16 @@ class RankNodes {
  public:
   // Collective. comm: an intra-communicator. Throws MpiError.
   explicit RankNodes(MPI_Comm comm);
-  ~RankNodes();
-  RankNodes(const RankNodes&) = delete;
-  RankNodes& operator=(const RankNodes&) = delete;
 
   [[nodiscard]] const NodeSizes& sizes() const { return sizes_; }
   [[nodiscard]] Index node() const { return node_; }
   // Where this rank comes when the ranks are counted node by node: the rank that the mappings mean.
   [[nodiscard]] Index place() const { return place_; }
   // The ranks of this rank's node, in rank order.
-  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  OwnedComm comm_;
   NodeSizes sizes_{1, 1};
   Index node_ = 0;
   Index place_ = 0;

@@ -75,10 +75,7 @@ void Executor::bind() {
   if (is_collective) prepare_neighborhood();
 }
 
-Executor::~Executor() {
-  release();
-  if (neighborhood_ != MPI_COMM_NULL) MPI_Comm_free(&neighborhood_);
-}
+Executor::~Executor() { release(); }
 
 void Executor::release() {
   for (Stage& stage : stages_) {
@@ -199,23 +196,24 @@ void Executor::prepare_neighborhood() {
       sides.types.push_back(action.type);
     }
   }
-  if (neighborhood_ != MPI_COMM_NULL) return;  // the partners are those of the schedule, whatever the slots
+  if (neighborhood_) return;  // the partners are those of the schedule, whatever the slots
   mpi(MPI_Dist_graph_create_adjacent(comm_, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
                                      static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL,
                                      0, &neighborhood_));
 }
 
 void Executor::start() {
-  if (neighborhood_ != MPI_COMM_NULL) {
+  if (neighborhood_) {
     mpi(MPI_Ineighbor_alltoallw(MPI_BOTTOM, out_.counts.data(), out_.displacements.data(), out_.types.data(), MPI_BOTTOM,
-                                in_.counts.data(), in_.displacements.data(), in_.types.data(), neighborhood_, &collective_));
+                                in_.counts.data(), in_.displacements.data(), in_.types.data(), neighborhood_.get(),
+                                &collective_));
   } else if (!is_blocking(mode_) && !stages_.empty()) {
     begin(stages_.front());
   }
 }
 
 void Executor::wait() {
-  if (neighborhood_ != MPI_COMM_NULL) {
+  if (neighborhood_) {
     wait_all(1, &collective_);
     for (const Stage& stage : stages_) {
       for (const Action& action : stage.actions) run_local(action);

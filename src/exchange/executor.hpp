@@ -117,7 +117,7 @@ class Executor {
   std::vector<std::vector<std::byte>> scratch_;
   std::vector<bool> empty_;  // while binding schedules that add: the slots to which nothing has come yet
 
-  MPI_Comm neighborhood_ = MPI_COMM_NULL;
+  OwnedComm neighborhood_;
   struct Sides {
     std::vector<int> counts;
     std::vector<MPI_Aint> displacements;

@@ -62,10 +62,7 @@ StencilExchange::StencilExchange(MPI_Comm comm, const Grid& grid, const Stencil&
   }
 }
 
-StencilExchange::~StencilExchange() {
-  release();
-  MPI_Comm_free(&comm_);
-}
+StencilExchange::~StencilExchange() { release(); }
 
 void StencilExchange::release() {
   free(send_);
@@ -94,16 +91,16 @@ void StencilExchange::fill(std::uint64_t number) {
 void StencilExchange::run() {
   const auto bytes = static_cast<int>(bytes_each_);
   if (has_neighborhood_collectives) {
-    MPI_Neighbor_alltoall(send_, bytes, MPI_BYTE, receive_, bytes, MPI_BYTE, comm_);
+    MPI_Neighbor_alltoall(send_, bytes, MPI_BYTE, receive_, bytes, MPI_BYTE, comm_.get());
     return;
   }
   constexpr int tag = 73;
   MPI_Request* request = requests_.data();
   for (std::size_t i = 0; i < neighbors_.sources.size(); ++i) {
-    MPI_Irecv(receive_ + i * bytes_each_, bytes, MPI_BYTE, neighbors_.sources[i], tag, comm_, request++);
+    MPI_Irecv(receive_ + i * bytes_each_, bytes, MPI_BYTE, neighbors_.sources[i], tag, comm_.get(), request++);
   }
   for (std::size_t i = 0; i < messages(); ++i) {
-    MPI_Isend(send_ + i * bytes_each_, bytes, MPI_BYTE, neighbors_.destinations[i], tag, comm_, request++);
+    MPI_Isend(send_ + i * bytes_each_, bytes, MPI_BYTE, neighbors_.destinations[i], tag, comm_.get(), request++);
   }
   MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
 }

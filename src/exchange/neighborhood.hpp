@@ -51,7 +51,7 @@ class StencilExchange {
   void release();
 
   int rank_ = 0;
-  MPI_Comm comm_ = MPI_COMM_NULL;  // the graph, or a duplicate
+  OwnedComm comm_;  // the graph, or a duplicate
   Neighbors neighbors_;
   std::vector<MPI_Request> requests_;
   std::size_t bytes_each_ = 0;

@@ -176,22 +176,6 @@ constexpr int knowledge_tag = 3;
 constexpr int answer_tag = 4;
 constexpr int leaders_tag = 5;
 
-// The ranks of a node, freed with the object.
-class NodeComm {
- public:
-  NodeComm(MPI_Comm comm, int rank, int ranks_per_node) {
-    mpi(ranks_per_node > 0 ? MPI_Comm_split(comm, rank / ranks_per_node, rank, &comm_)
-                           : MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &comm_));
-  }
-  ~NodeComm() { MPI_Comm_free(&comm_); }
-  NodeComm(const NodeComm&) = delete;
-  NodeComm& operator=(const NodeComm&) = delete;
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
-
 // What every rank of a communicator has, one after the other.
 std::vector<Index> gathered(MPI_Comm comm, const std::vector<Index>& own) {
   const int ranks = size_of(comm);
@@ -210,7 +194,7 @@ std::vector<Index> gathered(MPI_Comm comm, const std::vector<Index>& own) {
 NodeKnowledge::NodeKnowledge(MPI_Comm comm, const std::vector<PartnerLists>& edges, int ranks_per_node)
     : comm_(comm), ranks_per_node_(ranks_per_node), traffic_(edges.size()) {
   mpi(MPI_Comm_rank(comm, &rank_));
-  const NodeComm node(comm, rank_, ranks_per_node);
+  const OwnedComm node = comm_of_node(comm, ranks_per_node);
   const std::vector<Index> members = gathered(node.get(), {rank_});
   const Index own = members.front();
   std::vector<Index> messages;  // the set, source, dest, the other node, bytes
@@ -255,7 +239,7 @@ bool NodeKnowledge::is_here(Index rank) const { return std::ranges::binary_searc
 
 // The first rank of a node speaks for it: it sends and hears one message for each other node.
 std::vector<NodeLeaders> NodeKnowledge::hear(NodeAwareKind kind) const {
-  const NodeComm node(comm_, rank_, ranks_per_node_);
+  const OwnedComm node = comm_of_node(comm_, ranks_per_node_);
   std::vector<Index> heard;
   if (rank_ == this->node()) {
     const std::vector<NodeLeaders> own = node_leaders(kind, traffic_.front());

@@ -45,10 +45,7 @@ std::size_t available_bytes() {
 
 // Collective: what the ranks of this node need together.
 double of_node(MPI_Comm comm, double bytes) {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, node);
-  MPI_Comm_free(&node);
+  MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, comm_of_node(comm).get());
   return bytes;
 }
 

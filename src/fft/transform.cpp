@@ -66,10 +66,7 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
   }
   const bool is_sent = (p2_ > 1 && !row_turns_) || (p1_ > 1 && !column_turns_);
   if (is_sent) work_ = Buffer(array_.bytes(), std::nothrow);
-  if (!by_all(comm, !is_sent || work_.is_there())) {
-    close();
-    throw std::bad_alloc();
-  }
+  if (!by_all(comm, !is_sent || work_.is_there())) throw std::bad_alloc();
   if (p1_ * p2_ > 1) connect(spec_.fields);
   if (p1_ * p2_ > 1 && spec_.last_fields > 0) connect(spec_.last_fields);
   // What one rank has found out by measuring serves the others. Who cannot plan takes part all the same, so that nobody
@@ -95,22 +92,7 @@ Fft3d<Real>::Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library
     try_to_plan();
   }
   if (by_all(comm, failed.empty())) return;
-  close();
   throw FftUnavailable(failed.empty() ? "another rank cannot plan a transform with " + library.name() : failed);
-}
-
-template <typename Real>
-Fft3d<Real>::~Fft3d() {
-  close();
-}
-
-template <typename Real>
-void Fft3d<Real>::close() {
-  exchanges_ = {};
-  row_turns_.reset();
-  column_turns_.reset();
-  if (row_ != MPI_COMM_NULL) MPI_Comm_free(&row_);
-  if (column_ != MPI_COMM_NULL) MPI_Comm_free(&column_);
 }
 
 template <typename Real>

@@ -103,7 +103,6 @@ class Fft3d {
   // Collective. Plans, which overwrites nothing but the transform's own array. Throws std::invalid_argument when the
   // ranks do not fit (check) or do not get the memory, FftUnavailable when the library cannot.
   Fft3d(MPI_Comm comm, const FftSpec& spec, const FftLibrary& library);
-  ~Fft3d();
   Fft3d(const Fft3d&) = delete;
   Fft3d& operator=(const Fft3d&) = delete;
 
@@ -203,7 +202,6 @@ class Fft3d {
   [[nodiscard]] bool is_sliced() const { return spec_.chunks > 1 && p1_ > 1 && p2_ == 1; }
   [[nodiscard]] Share chunk_of(Index planes, Index plane, Index chunk) const;
   void progress() const;
-  void close();
 
   void go(Stages& stages, bool transforms, const Ends& ends);    // until lines along axis 0 are whole
   void come(Stages& stages, bool transforms, const Ends& ends);  // back from there
@@ -239,8 +237,8 @@ class Fft3d {
   FftSpec spec_;
   MPI_Comm comm_;
   int rank_ = 0;
-  MPI_Comm row_ = MPI_COMM_NULL;     // ranks that divide axis 1 (natural) or 2 among them
-  MPI_Comm column_ = MPI_COMM_NULL;  // ranks that divide axis 0 or 1
+  OwnedComm row_;     // ranks that divide axis 1 (natural) or 2 among them
+  OwnedComm column_;  // ranks that divide axis 0 or 1
   Index p1_, p2_;
   Index n0_, n1_, n2_;                // n2: complex points
   Index own0_, own1_, own2_, late1_;  // this rank's points of axes 0, 1 (natural) and 2, 1 (transposed)

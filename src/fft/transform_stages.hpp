@@ -68,8 +68,8 @@ void Fft3d<Real>::share_memory() {
   if (!is_of_use || RankNodes(comm_).sizes().nodes() > 1) return;
   const std::size_t exchanges = (p1_ > 1 ? 1 : 0) + (p2_ > 1 ? 1 : 0);
   if (!by_all(comm_, array_.bytes() <= most_array_bytes) || !is_little(comm_, 2 * exchanges * array_.bytes())) return;
-  if (p2_ > 1) row_turns_ = SharedTurns::among(row_, array_.bytes());
-  if (p1_ > 1) column_turns_ = SharedTurns::among(column_, array_.bytes());
+  if (p2_ > 1) row_turns_ = SharedTurns::among(row_.get(), array_.bytes());
+  if (p1_ > 1) column_turns_ = SharedTurns::among(column_.get(), array_.bytes());
 }
 
 template <typename Real>
@@ -137,7 +137,7 @@ void Fft3d<Real>::connect_row(Exchanges& exchanges, Index fields) {
     lines.add(theirs.first * all * own2_, theirs.count * all * own2_, sizeof(Value));
   }
   forward.read = {{{0, n1_}, 0, 0, own0_ * own2_, own2_, all * own2_}};
-  join(row_, exchanges.row, blocks, lines, work_, array_);
+  join(row_.get(), exchanges.row, blocks, lines, work_, array_);
 }
 
 // Before lines along axis 0 are whole, lines along axis 1 are.
@@ -165,7 +165,7 @@ void Fft3d<Real>::connect_column(Exchanges& exchanges, Index fields) {
   }
   forward.read = {{{0, n0_}, 0, 0, late1_ * own2_, plane, own2_}};
   const Buffer& from = p1_ == 1 && row_turns_ ? array_ : work_;  // where the array is not in use meanwhile
-  join(column_, exchanges.column, blocks, planes, from, p1_ == 1 ? from : is_sliced() ? late_ : array_);
+  join(column_.get(), exchanges.column, blocks, planes, from, p1_ == 1 ? from : is_sliced() ? late_ : array_);
 }
 
 // The way there by messages, and the way back, which is the same in reverse.
@@ -199,9 +199,9 @@ void Fft3d<Real>::connect_slices(Exchanges& exchanges, Index fields) {
       lines.add((planes.first + theirs.first) * late1_ * line, theirs.count * late1_ * line, sizeof(Value));
     }
     exchanges.slices[0].push_back(
-        std::make_unique<BlockExchange>(column_, variant(), blocks, lines, work_.as<std::byte>(), late_.as<std::byte>()));
+        std::make_unique<BlockExchange>(column_.get(), variant(), blocks, lines, work_.as<std::byte>(), late_.as<std::byte>()));
     exchanges.slices[1].push_back(
-        std::make_unique<BlockExchange>(column_, variant(), lines, blocks, late_.as<std::byte>(), work_.as<std::byte>()));
+        std::make_unique<BlockExchange>(column_.get(), variant(), lines, blocks, late_.as<std::byte>(), work_.as<std::byte>()));
   }
 }
 

@@ -66,29 +66,14 @@ ExchangeCase parse_case(const std::string& text, const GridShape& shape) {
 class ReferencePingPong {
  public:
   ReferencePingPong() {
-    const int rank = rank_of(MPI_COMM_WORLD);
-    const int size = size_of(MPI_COMM_WORLD);
-    if (size < 2 || rank > 1) return;
     // Not by a split, which would bother all ranks.
-    constexpr int both[] = {0, 1};
-    MPI_Group all = MPI_GROUP_NULL;
-    MPI_Group first = MPI_GROUP_NULL;
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
-    MPI_Group_incl(all, 2, both, &first);
-    MPI_Comm_create_group(MPI_COMM_WORLD, first, 0, &pair_);
-    MPI_Group_free(&first);
-    MPI_Group_free(&all);
+    if (size_of(MPI_COMM_WORLD) > 1 && rank_of(MPI_COMM_WORLD) < 2) pair_ = comm_of_ranks({0, 1});
   }
-  ~ReferencePingPong() {
-    if (pair_ != MPI_COMM_NULL) MPI_Comm_free(&pair_);
-  }
-  ReferencePingPong(const ReferencePingPong&) = delete;
-  ReferencePingPong& operator=(const ReferencePingPong&) = delete;
 
   void measure(std::size_t size_bytes, std::vector<double>& time_s) const {
-    if (pair_ != MPI_COMM_NULL) {
-      const PairSamples samples = measure_pair(pair_, PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
-      const int rank = rank_of(pair_);
+    if (pair_) {
+      const PairSamples samples = measure_pair(pair_.get(), PairOperation::send, size_bytes, Sampling{0.002, 5, 200});
+      const int rank = rank_of(pair_.get());
       for (std::size_t i = 0; rank == 0 && i < samples.time_s.size(); ++i) {
         time_s.push_back(samples.time_s[i] / samples.rounds);
       }
@@ -97,7 +82,7 @@ class ReferencePingPong {
   }
 
  private:
-  MPI_Comm pair_ = MPI_COMM_NULL;
+  OwnedComm pair_;
 };
 
 }  // namespace
@@ -215,28 +200,19 @@ AnyJob parse_job(const std::string& text, const GridShape& shape) {
 // Communicators of two ranks each, made once.
 class Pairs {
  public:
-  Pairs() = default;
-  ~Pairs() {
-    for (auto& [ranks, comm] : comms_) {
-      if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-    }
-  }
-  Pairs(const Pairs&) = delete;
-  Pairs& operator=(const Pairs&) = delete;
-
   // Collective; MPI_COMM_NULL on all other ranks.
   MPI_Comm of(const std::pair<Index, Index>& ranks) {
-    const auto known = comms_.find(ranks);
-    if (known != comms_.end()) return known->second;
-    const int rank = rank_of(MPI_COMM_WORLD);
-    MPI_Comm comm = MPI_COMM_NULL;
-    const bool is_first = rank == ranks.first;
-    MPI_Comm_split(MPI_COMM_WORLD, is_first || rank == ranks.second ? 0 : MPI_UNDEFINED, is_first ? 0 : 1, &comm);
-    return comms_[ranks] = comm;
+    const auto [known, is_new] = comms_.try_emplace(ranks);
+    if (is_new) {
+      const int rank = rank_of(MPI_COMM_WORLD);
+      const bool is_first = rank == ranks.first;
+      MPI_Comm_split(MPI_COMM_WORLD, is_first || rank == ranks.second ? 0 : MPI_UNDEFINED, is_first ? 0 : 1, &known->second);
+    }
+    return known->second.get();
   }
 
  private:
-  std::map<std::pair<Index, Index>, MPI_Comm> comms_;
+  std::map<std::pair<Index, Index>, OwnedComm> comms_;
 };
 
 class Bench {

@@ -81,6 +81,18 @@ void Arguments::expect_all_used() const {
   }
 }
 
+OwnedComm comm_of_ranks(const std::vector<int>& ranks) {
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group chosen = MPI_GROUP_NULL;
+  OwnedComm comm;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &chosen);
+  MPI_Comm_create_group(MPI_COMM_WORLD, chosen, 0, &comm);
+  MPI_Group_free(&chosen);
+  MPI_Group_free(&all);
+  return comm;
+}
+
 std::vector<std::string> split(const std::string& text, char mark) {
   std::vector<std::string> parts(1);
   for (const char letter : text) {

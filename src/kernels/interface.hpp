@@ -12,6 +12,7 @@
 #include "grid/grid.hpp"
 #include "measure/sampling.hpp"
 #include "measure/together.hpp"
+#include "mpi/mpi.hpp"
 
 namespace rankwise {
 
@@ -51,6 +52,9 @@ struct GridShape {
 
 // --grid and --periodic; periodic: what stands for the latter where it is not given.
 [[nodiscard]] GridShape parse_shape(Arguments& arguments, const std::string& periodic);
+
+// Collective over these ranks of MPI_COMM_WORLD: a communicator in which they follow each other like this.
+[[nodiscard]] OwnedComm comm_of_ranks(const std::vector<int>& ranks);
 
 // What the kernels that repeat a collective exchange have in common on their command line.
 

@@ -109,7 +109,7 @@ void run_one_to_all(Arguments& arguments) {
     return static_cast<int>(peer);
   };
   for (const Cell& cell : cells.cells()) (void)peer_of(cell);
-  std::vector<MPI_Comm> pairs(static_cast<std::size_t>(ranks), MPI_COMM_NULL);
+  std::vector<OwnedComm> pairs(static_cast<std::size_t>(ranks));
   for (int peer = 1; peer < ranks; ++peer) {
     MPI_Comm_split(MPI_COMM_WORLD, rank == 0 || rank == peer ? 0 : MPI_UNDEFINED, rank, &pairs[static_cast<std::size_t>(peer)]);
   }
@@ -118,16 +118,13 @@ void run_one_to_all(Arguments& arguments) {
     Outcome outcome{{}, 2.0, {{"peer", peer}}};
     if (rank == 0 || rank == peer) {
       const PairSamples samples =
-          measure_pair(pairs[static_cast<std::size_t>(peer)], PairOperation::send, cell.size_bytes, sampling);
+          measure_pair(pairs[static_cast<std::size_t>(peer)].get(), PairOperation::send, cell.size_bytes, sampling);
       outcome.samples = samples;
       outcome.parts = 2.0 * samples.rounds;
     }
     sleep_until_done(rank, peer, ranks);
     return outcome;
   });
-  for (MPI_Comm& pair : pairs) {
-    if (pair != MPI_COMM_NULL) MPI_Comm_free(&pair);
-  }
 }
 
 // Streams of messages over one pair of ranks or several at once (OSU's osu_bw, osu_bibw and osu_mbw_mr ask the same).

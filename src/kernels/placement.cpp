@@ -142,12 +142,8 @@ long long machine_id() {
 
 // The lowest rank of comm with which this one can share memory: what MPI takes for its node.
 long long memory_group(MPI_Comm comm) {
-  const int rank = rank_of(comm);
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-  int lowest = rank;
-  MPI_Bcast(&lowest, 1, MPI_INT, 0, node);
-  MPI_Comm_free(&node);
+  int lowest = rank_of(comm);
+  MPI_Bcast(&lowest, 1, MPI_INT, 0, comm_of_node(comm).get());
   return lowest;
 }
 

@@ -143,10 +143,9 @@ std::vector<std::size_t> parse_sizes(Arguments& arguments) {
   return sizes;
 }
 
-// A communicator in which rank r has cell r of the grid. cells: the cell of each rank of MPI_COMM_WORLD; empty: its own.
+// A communicator in which rank r has cell r of the grid. cells: the cell of each rank of MPI_COMM_WORLD.
 // Throws std::invalid_argument where some cell is named twice or not at all.
-MPI_Comm mapped(const std::vector<long long>& cells) {
-  if (cells.empty()) return MPI_COMM_WORLD;
+OwnedComm mapped(const std::vector<long long>& cells) {
   const int size = size_of(MPI_COMM_WORLD);
   std::vector<int> rank_of_cell(static_cast<std::size_t>(size), -1);
   for (std::size_t rank = 0; rank < cells.size(); ++rank) {
@@ -157,15 +156,7 @@ MPI_Comm mapped(const std::vector<long long>& cells) {
   if (cells.size() != rank_of_cell.size() || std::find(rank_of_cell.begin(), rank_of_cell.end(), -1) != rank_of_cell.end()) {
     throw std::invalid_argument("--cells must name every cell once, one for each rank");
   }
-  MPI_Group all = MPI_GROUP_NULL;
-  MPI_Group ordered = MPI_GROUP_NULL;
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_group(MPI_COMM_WORLD, &all);
-  MPI_Group_incl(all, size, rank_of_cell.data(), &ordered);
-  MPI_Comm_create(MPI_COMM_WORLD, ordered, &comm);
-  MPI_Group_free(&ordered);
-  MPI_Group_free(&all);
-  return comm;
+  return comm_of_ranks(rank_of_cell);
 }
 
 }  // namespace
@@ -180,12 +171,11 @@ void run_stencil(Arguments& arguments) {
   const bool verifies = arguments.integer("verify", 1) != 0;
   const Repetitions repetitions = parse_repetitions(arguments);
   arguments.expect_all_used();
-  MPI_Comm comm = mapped(cells);
+  const OwnedComm ordered = cells.empty() ? OwnedComm() : mapped(cells);
 
   const ClockOffset clock = synchronise(MPI_COMM_WORLD);
   const int world_rank = rank_of(MPI_COMM_WORLD);
-  StencilExchange exchange(comm, grid, stencil);
-  if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
+  StencilExchange exchange(ordered ? ordered.get() : MPI_COMM_WORLD, grid, stencil);
   const Index own = static_cast<Index>(exchange.messages());
   std::array<Index, 2> messages{};  // the most of any rank, and of all
   MPI_Allreduce(&own, messages.data(), 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);

@@ -24,16 +24,13 @@ class Halves {
     if (size_ % 2 != 0) throw std::invalid_argument("an even number of ranks is needed, not " + std::to_string(size_));
     MPI_Comm_split(world, pair(), rank_, &comm_);
   }
-  ~Halves() { MPI_Comm_free(&comm_); }
-  Halves(const Halves&) = delete;
-  Halves& operator=(const Halves&) = delete;
 
   [[nodiscard]] int pairs() const { return size_ / 2; }
   [[nodiscard]] int pair() const { return rank_ % pairs(); }
-  [[nodiscard]] MPI_Comm comm() const { return comm_; }  // of this rank's pair: the lower half's rank is its rank 0
+  [[nodiscard]] MPI_Comm comm() const { return comm_.get(); }  // of this rank's pair: the lower half's rank is its rank 0
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  OwnedComm comm_;
   int rank_ = 0;
   int size_ = 0;
 };

@@ -33,6 +33,20 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
+OwnedComm::~OwnedComm() {
+  int is_over = 0;
+  MPI_Finalized(&is_over);
+  if (comm_ != MPI_COMM_NULL && is_over == 0) MPI_Comm_free(&comm_);
+}
+
+OwnedComm comm_of_node(MPI_Comm comm, int ranks_per_node) {
+  const int rank = rank_of(comm);
+  OwnedComm node;
+  mpi(ranks_per_node > 0 ? MPI_Comm_split(comm, rank / ranks_per_node, rank, &node)
+                         : MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node));
+  return node;
+}
+
 void share_text(MPI_Comm comm, std::string& text) {
   int length = static_cast<int>(text.size());
   mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm));

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace rankwise {
 
@@ -26,6 +27,30 @@ void mpi(int code);
 // Both throw MpiError.
 [[nodiscard]] int rank_of(MPI_Comm comm);
 [[nodiscard]] int size_of(MPI_Comm comm);
+
+// A communicator that is freed with the object, unless MPI is over by then.
+class OwnedComm {
+ public:
+  OwnedComm() = default;
+  explicit OwnedComm(MPI_Comm comm) : comm_(comm) {}
+  ~OwnedComm();
+  OwnedComm(OwnedComm&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+  OwnedComm& operator=(OwnedComm&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    return *this;
+  }
+  // For a call that makes the communicator.
+  MPI_Comm* operator&() { return &comm_; }
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+  explicit operator bool() const { return comm_ != MPI_COMM_NULL; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+// Collective: the ranks of this rank's node, in rank order. ranks_per_node: so many ranks after each other stand for a node; 0:
+// nodes as MPI tells them. Throws MpiError.
+[[nodiscard]] OwnedComm comm_of_node(MPI_Comm comm, int ranks_per_node = 0);
 
 // Collective: rank 0's text on all ranks. Throws MpiError.
 void share_text(MPI_Comm comm, std::string& text);
