@@ -1,6 +1,7 @@
 #include "fft/block_exchange.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "exchange/transport.hpp"
 #include "exchange/shared_memory.hpp"
 #include "fft/memory.hpp"
+#include "grid/names.hpp"
 #include "mpi/mpi.hpp"
 #include "schedule/programs.hpp"
 
@@ -20,6 +22,9 @@ namespace rankwise {
 namespace {
 
 constexpr int block_tag = 9;
+constexpr std::array<Name<TransposeMethod>, 3> transpose_methods{{{"alltoall", TransposeMethod::alltoall},
+                                                                  {"pairwise", TransposeMethod::pairwise},
+                                                                  {"node-aware", TransposeMethod::node_aware}}};
 
 // Counts in values, and where each block begins.
 void lay_out(const BlocksOfRanks& blocks, std::size_t value_bytes, std::vector<int>& counts, std::vector<int>& offsets) {
@@ -44,16 +49,8 @@ BlocksOfRanks BlocksOfRanks::in_a_row(const std::vector<std::size_t>& sizes) {
   return blocks;
 }
 
-TransposeMethod parse_transpose_method(const std::string& name) {
-  if (name == "alltoall") return TransposeMethod::alltoall;
-  if (name == "pairwise") return TransposeMethod::pairwise;
-  if (name == "node-aware") return TransposeMethod::node_aware;
-  invalid("transpose method '" + name + "' is unknown: choose alltoall, pairwise or node-aware");
-}
-
-std::string to_string(TransposeMethod method) {
-  return method == TransposeMethod::alltoall ? "alltoall" : method == TransposeMethod::pairwise ? "pairwise" : "node-aware";
-}
+TransposeMethod parse_transpose_method(const std::string& name) { return parsed(transpose_methods, name, "transpose method"); }
+std::string to_string(TransposeMethod method) { return named(transpose_methods, method); }
 
 std::byte* PassingMemory::room(std::size_t bytes) {
   const auto fits = std::ranges::find_if(rooms_, [bytes](const auto& room) { return room.size() >= bytes; });

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "grid/names.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {
@@ -43,13 +44,14 @@ std::string text_of(const Box& box) {
   return text;
 }
 
-Order parse_order(const std::string& name) {
-  if (name == "natural") return Order::natural;
-  if (name == "transposed") return Order::transposed;
-  invalid("order '" + name + "' is unknown: choose natural or transposed");
-}
+namespace {
 
-std::string to_string(Order order) { return order == Order::natural ? "natural" : "transposed"; }
+constexpr std::array<Name<Order>, 2> orders{{{"natural", Order::natural}, {"transposed", Order::transposed}}};
+
+}  // namespace
+
+Order parse_order(const std::string& name) { return parsed(orders, name, "order"); }
+std::string to_string(Order order) { return named(orders, order); }
 
 std::array<Index, 2> usual_grid(const std::array<Index, 3>& n, bool real, Index ranks) {
   std::array<Index, 2> best{ranks, 1};

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "grid/grid.hpp"
+#include "grid/names.hpp"
 
 namespace rankwise {
 
@@ -117,10 +117,9 @@ class PlannedFft : public LocalFft<Real> {
 }  // namespace
 
 Planning parse_planning(const std::string& name) {
-  if (name == "estimate") return Planning::estimate;
-  if (name == "measure") return Planning::measure;
-  if (name == "patient") return Planning::patient;
-  invalid("planning '" + name + "' is unknown: choose estimate, measure or patient");
+  constexpr std::array<Name<Planning>, 3> names{
+      {{"estimate", Planning::estimate}, {"measure", Planning::measure}, {"patient", Planning::patient}}};
+  return parsed(names, name, "planning");
 }
 
 FftLibrary::FftLibrary(const std::string& name) {

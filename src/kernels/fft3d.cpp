@@ -2,6 +2,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include "fft/choice.hpp"
 #include "fft/memory.hpp"
 #include "fft/timed.hpp"
+#include "grid/names.hpp"
 #include "kernels/interface.hpp"
 #include "measure/together.hpp"
 #include "mpi/mpi.hpp"
@@ -21,17 +23,13 @@ namespace {
 // A transform takes long, so that fewer are enough.
 constexpr Repetitions of_transforms{0.5, 10, 500, 2};
 
-Direction parse_direction(const std::string& name) {
-  if (name == "forward") return Direction::forward;
-  if (name == "backward") return Direction::backward;
-  throw std::invalid_argument("direction '" + name + "' is unknown: choose forward or backward");
-}
+constexpr std::array<Name<Direction>, 2> directions{{{"forward", Direction::forward}, {"backward", Direction::backward}}};
+constexpr std::array<Name<bool>, 2> precisions{{{"double", true}, {"single", false}}};  // whether it is double
 
-bool parse_double(const std::string& name) {
-  if (name != "double" && name != "single")
-    throw std::invalid_argument("precision '" + name + "' is unknown: choose double or single");
-  return name == "double";
+Direction parse_direction(Arguments& arguments) {
+  return parsed(directions, arguments.text("direction", "forward"), "direction");
 }
+bool parse_double(Arguments& arguments) { return parsed(precisions, arguments.text("precision", "double"), "precision"); }
 
 // Runs work that needs the library; where there is none, says so in a record, which is no failure of a rank.
 template <typename Work>
@@ -118,8 +116,8 @@ std::string phases_json(const std::vector<std::vector<PhaseTimes>>& phases) {
 void run_fft3d(Arguments& arguments) {
   const FftSpec spec = parse_spec(arguments);
   const auto& [n, real, grid] = spec.decomposition;
-  const Direction direction = parse_direction(arguments.text("direction", "forward"));
-  const bool is_double = parse_double(arguments.text("precision", "double"));
+  const Direction direction = parse_direction(arguments);
+  const bool is_double = parse_double(arguments);
   const std::string library_name = arguments.text("library", "auto");
   const bool turns = arguments.integer("turns", 0) != 0;  // with shortened transforms, which the model is made of
   const Repetitions repetitions = parse_counts(arguments, of_transforms);
@@ -133,11 +131,11 @@ void run_fft3d(Arguments& arguments) {
         .add("n", std::vector<long long>(n.begin(), n.end()))
         .add("grid", std::vector<long long>(grid.begin(), grid.end()))
         .add("real", real)
-        .add("precision", is_double ? "double" : "single")
+        .add("precision", named(precisions, is_double))
         .add("order", to_string(spec.order))
         .add("method", to_string(spec.method))
         .add("chunks", static_cast<long long>(spec.chunks))
-        .add("direction", direction == Direction::forward ? "forward" : "backward")
+        .add("direction", named(directions, direction))
         .add("library", library.version())
         .add("plan_s", timed.plan_s)
         .add("array_bytes", static_cast<long long>(timed.array_bytes))
@@ -164,8 +162,8 @@ void run_fft3d(Arguments& arguments) {
 void run_fft3d_stages(Arguments& arguments) {
   FftSpec spec = parse_spec(arguments);
   spec.alone = true;
-  const Direction direction = parse_direction(arguments.text("direction", "forward"));
-  const bool is_double = parse_double(arguments.text("precision", "double"));
+  const Direction direction = parse_direction(arguments);
+  const bool is_double = parse_double(arguments);
   const std::string library_name = arguments.text("library", "auto");
   const Repetitions repetitions = parse_counts(arguments, of_transforms);
   arguments.expect_all_used();
@@ -185,7 +183,7 @@ void run_fft3d_choice(Arguments& arguments) {
   const std::vector<long long> grid = arguments.integers("grid", "0,0");
   if (n.size() != 3 || grid.size() != 2) throw std::invalid_argument("--n takes three numbers and --grid two");
   FftQuestion question{.n = {n[0], n[1], n[2]}, .is_real = arguments.integer("real", 0) != 0, .grid = {grid[0], grid[1]}};
-  question.is_double = parse_double(arguments.text("precision", "double"));
+  question.is_double = parse_double(arguments);
   question.order = parse_order(arguments.text("order", "transposed"));
   question.planning = parse_planning(arguments.text("planning", "measure"));
   question.batch = arguments.integer("batch", 1);
@@ -233,7 +231,7 @@ void run_fft3d_choice(Arguments& arguments) {
 // The field, its spectrum and what comes back, value by value, for comparison with another program.
 void run_fft3d_values(Arguments& arguments) {
   const FftSpec spec = parse_spec(arguments);
-  const bool is_double = parse_double(arguments.text("precision", "double"));
+  const bool is_double = parse_double(arguments);
   const std::string library_name = arguments.text("library", "auto");
   arguments.expect_all_used();
   const auto& n = spec.decomposition.n;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "grid/names.hpp"
 #include "measure/sampling.hpp"
 #include "mpi/mpi.hpp"
 
@@ -15,10 +15,10 @@ namespace rankwise {
 namespace {
 
 constexpr int alternating_rounds = 4;
-constexpr std::array<std::pair<const char*, PairOperation>, 4> operations{{{"send", PairOperation::send},
-                                                                           {"ssend", PairOperation::ssend},
-                                                                           {"exchange", PairOperation::exchange},
-                                                                           {"burst", PairOperation::burst}}};
+constexpr std::array<Name<PairOperation>, 4> operations{{{"send", PairOperation::send},
+                                                         {"ssend", PairOperation::ssend},
+                                                         {"exchange", PairOperation::exchange},
+                                                         {"burst", PairOperation::burst}}};
 
 class Pair {
  public:
@@ -119,19 +119,8 @@ class Pair {
 
 }  // namespace
 
-PairOperation parse_pair_operation(const std::string& name) {
-  for (const auto& [id, operation] : operations) {
-    if (name == id) return operation;
-  }
-  throw std::invalid_argument("operation '" + name + "' is unknown: choose send, ssend, exchange or burst");
-}
-
-std::string to_string(PairOperation operation) {
-  for (const auto& [id, value] : operations) {
-    if (operation == value) return id;
-  }
-  return "?";
-}
+PairOperation parse_pair_operation(const std::string& name) { return parsed(operations, name, "operation"); }
+std::string to_string(PairOperation operation) { return named(operations, operation); }
 
 int messages_in_flight(PairOperation operation) { return operation == PairOperation::burst ? burst_messages : 1; }
 

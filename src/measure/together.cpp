@@ -1,6 +1,7 @@
 #include "measure/together.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "grid/names.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {
@@ -96,9 +98,7 @@ TimedTogether measure_alltoall(MPI_Comm comm, std::size_t size_bytes, const Samp
 }
 
 Start parse_start(const std::string& name) {
-  if (name == "clock") return Start::clock;
-  if (name == "barrier") return Start::barrier;
-  throw std::invalid_argument("start '" + name + "' is unknown: choose clock or barrier");
+  return parsed(std::array<Name<Start>, 2>{{{"clock", Start::clock}, {"barrier", Start::barrier}}}, name, "start");
 }
 
 int repetitions_within(const Repetitions& repetitions, double estimate_s) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "grid/names.hpp"
+
 namespace rankwise {
 
 std::vector<RankSchedule> phased_schedules(Index ranks, const PhasedMessages& messages, std::span<const double> compute_s) {
@@ -67,11 +69,11 @@ RankSchedule make_transpose(Index ranks, Index rank) {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, Ingredient::Kind>, 5> kinds{{{"step", Ingredient::Kind::step},
-                                                                         {"chain", Ingredient::Kind::chain},
-                                                                         {"collective", Ingredient::Kind::collective},
-                                                                         {"copy", Ingredient::Kind::copy},
-                                                                         {"add", Ingredient::Kind::add}}};
+constexpr std::array<Name<Ingredient::Kind>, 5> kinds{{{"step", Ingredient::Kind::step},
+                                                       {"chain", Ingredient::Kind::chain},
+                                                       {"collective", Ingredient::Kind::collective},
+                                                       {"copy", Ingredient::Kind::copy},
+                                                       {"add", Ingredient::Kind::add}}};
 
 bool takes_part(const Ingredient& one, Index rank) { return rank == one.a || rank == one.b; }
 
@@ -137,12 +139,7 @@ void add_work(const Ingredient& one, Index rank, RankSchedule& schedule) {
 
 }  // namespace
 
-Ingredient::Kind parse_ingredient_kind(const std::string& name) {
-  for (const auto& [id, kind] : kinds) {
-    if (name == id) return kind;
-  }
-  invalid("ingredient '" + name + "' is unknown: choose step, chain, collective, copy or add");
-}
+Ingredient::Kind parse_ingredient_kind(const std::string& name) { return parsed(kinds, name, "ingredient"); }
 
 void check_ingredient(const Ingredient& ingredient) {
   constexpr int most = 64;

@@ -7,15 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "grid/names.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/teams.hpp"
 
 namespace rankwise {
 
 namespace {
-
-template <typename Value>
-using Name = std::pair<const char*, Value>;
 
 constexpr std::array<Name<SendMode>, 5> send_modes{{{"ssend", SendMode::ssend},
                                                     {"send", SendMode::send},
@@ -26,40 +24,6 @@ constexpr std::array<Name<Shell>, 3> shells{
     {{"full", Shell::full}, {"eighth", Shell::eighth}, {"all-pairs", Shell::all_pairs}}};
 constexpr std::array<Name<TeamBoxes>, 2> team_boxes_names{
     {{"pooled", TeamBoxes::pooled}, {"replicated", TeamBoxes::replicated}}};
-
-// "a, b or c".
-template <typename Value, std::size_t count>
-std::string choices(const std::array<Name<Value>, count>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    text += i == 0 ? "" : i + 1 == count ? " or " : ", ";
-    text += names[i].first;
-  }
-  return text;
-}
-
-template <typename Value, std::size_t count>
-Value parsed(const std::array<Name<Value>, count>& names, const std::string& name, const char* what) {
-  for (const auto& [id, value] : names) {
-    if (name == id) return value;
-  }
-  invalid(std::string(what) + " '" + name + "' is unknown: choose " + choices(names));
-}
-
-template <typename Value, std::size_t count>
-std::string named(const std::array<Name<Value>, count>& names, Value value) {
-  for (const auto& [id, known] : names) {
-    if (value == known) return id;
-  }
-  return "?";
-}
-
-template <typename Value, std::size_t count>
-std::vector<std::string> ids(const std::array<Name<Value>, count>& names) {
-  std::vector<std::string> ids;
-  for (const auto& [id, value] : names) ids.emplace_back(id);
-  return ids;
-}
 
 void check_but_nodes(const ExchangeSpec& spec);
 
