@@ -221,10 +221,7 @@ void Plan::require_messages_fit(const RankSchedule& schedule, const std::vector<
                                 std::size_t element_bytes) const {
   for (const Step& step : schedule.steps) {
     for (const Op& op : step.ops) {
-      std::size_t count = 0;  // no overflow: at most 2^31 slots of 2^31 elements
-      for (const SlotRange& range : op.slots) {
-        for (Index i = 0; i < range.count; ++i) count += elements[static_cast<std::size_t>(range.first + i)];
-      }
+      const std::size_t count = op.total(elements);  // no overflow: at most 2^31 slots of 2^31 elements
       if (op.kind == Op::Kind::send && count > INT_MAX / element_bytes) {
         refuse_argument("a message of " + std::to_string(count) + " elements of " + std::to_string(element_bytes) +
                         " B passes 2^31-1 B: make the boxes smaller, or choose direct, whose messages are smallest");
@@ -341,16 +338,7 @@ std::string Plan::explain() const {
   text += "rank " + std::to_string(comm_.rank()) + " sends " + std::to_string(schedule.messages_sent()) + " messages with " +
           std::to_string(schedule.blocks_sent()) + " blocks in " + std::to_string(schedule.steps.size()) + " steps";
   if (sized_) {
-    std::size_t elements = 0;
-    for (const Step& step : schedule.steps) {
-      for (const Op& op : step.ops) {
-        if (op.kind != Op::Kind::send) continue;
-        for (const SlotRange& range : op.slots) {
-          for (Index i = 0; i < range.count; ++i) elements += elements_[static_cast<std::size_t>(range.first + i)];
-        }
-      }
-    }
-    text += ", " + std::to_string(elements) + " elements of at most " + std::to_string(element_bytes_) + " B";
+    text += ", " + std::to_string(schedule.sent(elements_)) + " elements of at most " + std::to_string(element_bytes_) + " B";
   }
   return text + "\n";
 }
@@ -483,22 +471,19 @@ void Plan::visit(const void* own, std::size_t element_bytes, void* result, int v
   const auto meet = [&](const Op& op) {
     const Coords between = teams.window().offset(op.tag);
     std::vector<int> offset(static_cast<std::size_t>(spec.grid.ndim()));
-    for (const SlotRange& range : op.slots) {
-      for (Index there = range.first; there < range.first + range.count; ++there) {
-        const Index visitor = boxes[static_cast<std::size_t>(there)];
-        for (std::size_t here = 0; here < bytes.size(); ++here) {
-          const Index box = boxes[here];
-          const Coords apart = offset_between(spec, teams, box, visitor, between);
-          if (!within(spec.window, apart)) continue;
-          for (std::size_t axis = 0; axis < apart.size(); ++axis) offset[axis] = static_cast<int>(apart[axis]);
-          const auto other = static_cast<std::size_t>(there);
-          const rankwise_visit pair{
-              slots[here].data,  sums.slots()[here].data, elements_[here],           static_cast<int>(box),
-              slots[other].data, elements_[other],        static_cast<int>(visitor), offset.data()};
-          function(&pair, context);
-        }
+    each_slot(op.slots, [&](Index there) {
+      const auto other = static_cast<std::size_t>(there);
+      const Index visitor = boxes[other];
+      for (std::size_t here = 0; here < bytes.size(); ++here) {
+        const Index box = boxes[here];
+        const Coords apart = offset_between(spec, teams, box, visitor, between);
+        if (!within(spec.window, apart)) continue;
+        for (std::size_t axis = 0; axis < apart.size(); ++axis) offset[axis] = static_cast<int>(apart[axis]);
+        const rankwise_visit pair{slots[here].data,  sums.slots()[here].data, elements_[here],           static_cast<int>(box),
+                                  slots[other].data, elements_[other],        static_cast<int>(visitor), offset.data()};
+        function(&pair, context);
       }
-    }
+    });
   };
   Executor(comm_.get(), design_.schedule, spec.mode, slots, {{}, meet}).run();
 

@@ -96,22 +96,20 @@ void Executor::release() {
 
 std::vector<Executor::Stretch> Executor::stretches(const Op& op) {
   std::vector<Stretch> joined;
-  for (const SlotRange& range : op.slots) {
-    for (Index slot = range.first; slot < range.first + range.count; ++slot) {
-      const SlotBuffer& buffer = slots_[static_cast<std::size_t>(slot)];
-      if (buffer.bytes == 0) continue;
-      bool is_first = false;
-      if (op.adds && op.kind == Op::Kind::recv) {
-        is_first = empty_[static_cast<std::size_t>(slot)];
-        empty_[static_cast<std::size_t>(slot)] = false;
-      }
-      if (!joined.empty() && joined.back().data + joined.back().bytes == buffer.data && joined.back().is_first == is_first) {
-        joined.back().bytes += buffer.bytes;
-      } else {
-        joined.push_back({buffer.data, buffer.bytes, is_first});
-      }
+  each_slot(op.slots, [&](Index slot) {
+    const SlotBuffer& buffer = slots_[static_cast<std::size_t>(slot)];
+    if (buffer.bytes == 0) return;
+    bool is_first = false;
+    if (op.adds && op.kind == Op::Kind::recv) {
+      is_first = empty_[static_cast<std::size_t>(slot)];
+      empty_[static_cast<std::size_t>(slot)] = false;
     }
-  }
+    if (!joined.empty() && joined.back().data + joined.back().bytes == buffer.data && joined.back().is_first == is_first) {
+      joined.back().bytes += buffer.bytes;
+    } else {
+      joined.push_back({buffer.data, buffer.bytes, is_first});
+    }
+  });
   return joined;
 }
 
@@ -157,12 +155,10 @@ void Executor::prepare_copies(const Op& op, Action& action) const {
   // Block by block: the two sides need not be cut into the same stretches.
   const auto each_block = [this](const std::vector<SlotRange>& ranges) {
     std::vector<Stretch> blocks;
-    for (const SlotRange& range : ranges) {
-      for (Index slot = range.first; slot < range.first + range.count; ++slot) {
-        const SlotBuffer& buffer = slots_[static_cast<std::size_t>(slot)];
-        blocks.push_back({buffer.data, buffer.bytes});
-      }
-    }
+    each_slot(ranges, [&](Index slot) {
+      const SlotBuffer& buffer = slots_[static_cast<std::size_t>(slot)];
+      blocks.push_back({buffer.data, buffer.bytes});
+    });
     return blocks;
   };
   action.stretches = each_block(op.slots);

@@ -145,38 +145,21 @@ void require_ranks(MPI_Comm comm, const ExchangeSpec& spec) {
 void require_sizes(MPI_Comm comm, const RankSchedule& schedule, const std::vector<std::size_t>& bytes_per_slot) {
   constexpr std::size_t limit = most_memory_bytes;
   std::size_t total = 0;
-  for (const std::size_t bytes : bytes_per_slot) total = std::min(2 * limit, total + std::min(bytes, limit));
+  std::vector<std::size_t> limited;
+  for (const std::size_t bytes : bytes_per_slot) {
+    limited.push_back(std::min(bytes, limit));
+    total = std::min(2 * limit, total + limited.back());
+  }
   std::size_t largest = 0;
   for (const Step& step : schedule.steps) {
     for (const Op& op : step.ops) {
-      std::size_t message = 0;
-      for (const SlotRange& range : op.slots) {
-        for (Index slot = range.first; slot < range.first + range.count; ++slot) {
-          message += std::min(bytes_per_slot[static_cast<std::size_t>(slot)], limit);
-        }
-      }
-      if (op.kind == Op::Kind::send || op.kind == Op::Kind::recv) largest = std::max(largest, message);
+      if (op.kind == Op::Kind::send || op.kind == Op::Kind::recv) largest = std::max(largest, op.total(limited));
     }
   }
   std::array<std::uint64_t, 2> most{total, largest};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_UINT64_T, MPI_MAX, comm);
   if (most[0] > limit) refuse_memory();
   if (most[1] > 0x7FFFFFFF) invalid("a message has more than 2 GiB: make the cutoff or the blocks smaller");
-}
-
-Index bytes_sent(const RankSchedule& schedule, const std::vector<std::size_t>& bytes_per_slot) {
-  std::size_t bytes = 0;
-  for (const Step& step : schedule.steps) {
-    for (const Op& op : step.ops) {
-      if (op.kind != Op::Kind::send) continue;
-      for (const SlotRange& range : op.slots) {
-        for (Index slot = range.first; slot < range.first + range.count; ++slot) {
-          bytes += bytes_per_slot[static_cast<std::size_t>(slot)];
-        }
-      }
-    }
-  }
-  return static_cast<Index>(bytes);
 }
 
 }  // namespace
@@ -243,7 +226,7 @@ bool Job::verified() const { return by_all(comm_, mismatch_.empty()); }
 
 std::array<Index, 2> Job::messages_and_bytes() const {
   const std::array<Index, 2> own{import_.messages_sent() + reduce_.messages_sent(),
-                                 bytes_sent(import_, bytes_) + bytes_sent(reduce_, bytes_)};
+                                 static_cast<Index>(import_.sent(bytes_) + reduce_.sent(bytes_))};
   std::array<Index, 2> most{};
   MPI_Allreduce(own.data(), most.data(), 2, MPI_INT64_T, MPI_MAX, comm_);
   return most;

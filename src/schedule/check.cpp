@@ -18,12 +18,6 @@ bool within(const std::vector<SlotRange>& ranges, Index slots) {
   });
 }
 
-Index count(const std::vector<SlotRange>& ranges) {
-  Index slots = 0;
-  for (const SlotRange& range : ranges) slots += range.count;
-  return slots;
-}
-
 // Whether some operations of a step wait for each other in a circle: taken away one by one, those that wait for none stay over.
 bool goes_round(const Step& step) {
   std::vector<std::size_t> left(step.ops.size());
@@ -46,8 +40,8 @@ std::string why_not(const Op& op, std::size_t operations, Index slots, std::size
   const bool travels = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
   if (travels && (op.peer < 0 || op.peer >= static_cast<Index>(ranks))) return "names rank " + std::to_string(op.peer);
   if (!within(op.slots, slots) || !within(op.source, slots)) return "names slots beyond its " + std::to_string(slots);
-  if (op.kind == Op::Kind::copy && count(op.slots) != count(op.source)) {
-    return "copies " + std::to_string(count(op.source)) + " slots to " + std::to_string(count(op.slots));
+  if (op.kind == Op::Kind::copy && op.blocks() != count_slots(op.source)) {
+    return "copies " + std::to_string(count_slots(op.source)) + " slots to " + std::to_string(op.blocks());
   }
   const auto missing = std::ranges::find_if(op.after, [&](std::size_t before) { return before >= operations; });
   if (missing != op.after.end()) return "comes after operation " + std::to_string(*missing);
@@ -99,13 +93,6 @@ constexpr std::size_t most_findings = 10;
 
 std::string name(Index rank) { return "rank " + std::to_string(rank); }
 std::string at(Index rank, std::size_t step) { return name(rank) + " in step " + std::to_string(step); }
-
-template <typename Each>
-void each_slot(const std::vector<SlotRange>& ranges, Each each) {
-  for (const SlotRange& range : ranges) {
-    for (Index slot = range.first; slot < range.first + range.count; ++slot) each(slot);
-  }
-}
 
 class Findings {
  public:

@@ -75,30 +75,20 @@ std::pair<Index, Index> division(const CollectiveSpec& spec) {
 
 }  // namespace
 
-namespace {
-
-void join(Blocks& all, const Blocks& more) {
-  for (const SlotRange& range : more) {
-    if (!all.empty() && all.back().first + all.back().count == range.first) {
-      all.back().count += range.count;
-    } else {
-      all.push_back(range);
-    }
-  }
-}
-
-}  // namespace
-
 Blocks Team::all() const {
   Blocks all;
-  for (const Blocks& piece : pieces) join(all, piece);
+  for (const Blocks& piece : pieces) {
+    for (const SlotRange& range : piece) join_slots(all, range);
+  }
   return all;
 }
 
 Blocks Team::parts(Index first, Index count) const {
   const auto size = static_cast<Index>(part.size());
   Blocks found;
-  for (Index i = 0; i < count; ++i) join(found, part[static_cast<std::size_t>((first + i) % size)]);
+  for (Index i = 0; i < count; ++i) {
+    for (const SlotRange& range : part[static_cast<std::size_t>((first + i) % size)]) join_slots(found, range);
+  }
   return found;
 }
 

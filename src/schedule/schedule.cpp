@@ -44,9 +44,23 @@ TeamBoxes parse_team_boxes(const std::string& name) { return parsed(team_boxes_n
 std::string to_string(TeamBoxes boxes) { return named(team_boxes_names, boxes); }
 std::vector<std::string> team_boxes_ids() { return ids(team_boxes_names); }
 
-Index Op::blocks() const {
-  return std::accumulate(slots.begin(), slots.end(), Index{0},
+Index count_slots(const std::vector<SlotRange>& ranges) {
+  return std::accumulate(ranges.begin(), ranges.end(), Index{0},
                          [](Index sum, const SlotRange& range) { return sum + range.count; });
+}
+
+void join_slots(std::vector<SlotRange>& ranges, const SlotRange& next) {
+  if (!ranges.empty() && ranges.back().first + ranges.back().count == next.first) {
+    ranges.back().count += next.count;
+  } else {
+    ranges.push_back(next);
+  }
+}
+
+std::size_t Op::total(const std::vector<std::size_t>& of_slot) const {
+  std::size_t all = 0;
+  each_slot(slots, [&](Index slot) { all += of_slot[static_cast<std::size_t>(slot)]; });
+  return all;
 }
 
 bool RankSchedule::adds() const {
@@ -77,6 +91,14 @@ Index RankSchedule::blocks_sent() const {
     for (const Op& op : step.ops) blocks += op.kind == Op::Kind::send ? op.blocks() : 0;
   }
   return blocks;
+}
+
+std::size_t RankSchedule::sent(const std::vector<std::size_t>& of_slot) const {
+  std::size_t all = 0;
+  for (const Step& step : steps) {
+    for (const Op& op : step.ops) all += op.kind == Op::Kind::send ? op.total(of_slot) : 0;
+  }
+  return all;
 }
 
 ExchangeSpec make_spec(const std::string& algorithm, SendMode mode, std::vector<Index> dims, std::vector<bool> periodic,

@@ -6,6 +6,7 @@
 // want them. Slots of blocks that a rank only passes on may follow. The slots of team-shift are described in teams.hpp.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -93,6 +94,17 @@ struct SlotRange {
   bool operator==(const SlotRange&) const = default;
 };
 
+[[nodiscard]] Index count_slots(const std::vector<SlotRange>& ranges);
+// Adds slots behind others: to the last range where they follow it.
+void join_slots(std::vector<SlotRange>& ranges, const SlotRange& next);
+// Calls each for all slots, in their order.
+template <class Each>
+void each_slot(const std::vector<SlotRange>& ranges, Each each) {
+  for (const SlotRange& range : ranges) {
+    for (Index slot = range.first; slot < range.first + range.count; ++slot) each(slot);
+  }
+}
+
 // One thing a rank does in a step: send the blocks in some slots, receive into some slots, copy slots to others of the
 // same number where a rank is its own neighbour, (team-shift) let the own blocks interact with visiting ones, or compute.
 struct Op {
@@ -106,7 +118,9 @@ struct Op {
   double compute_s = 0.0;          // compute only: how long it takes, as was observed
   bool adds = false;               // of a receive or copy: to what the slots hold, as when forces return
 
-  [[nodiscard]] Index blocks() const;
+  [[nodiscard]] Index blocks() const { return count_slots(slots); }
+  // What its slots hold together, where each holds so much.
+  [[nodiscard]] std::size_t total(const std::vector<std::size_t>& of_slot) const;
 };
 
 // The operations of a step are in flight together, each as soon as those it comes after have completed; the next step
@@ -130,6 +144,8 @@ struct RankSchedule {
   [[nodiscard]] Index operations() const;
   [[nodiscard]] Index messages_sent() const;
   [[nodiscard]] Index blocks_sent() const;
+  // What is sent in all, where each slot holds so much.
+  [[nodiscard]] std::size_t sent(const std::vector<std::size_t>& of_slot) const;
 };
 
 // How the c ranks of a team of team-shift get their boxes: pooled: the grid's ranks, one box each, put those of c

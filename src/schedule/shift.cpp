@@ -53,12 +53,7 @@ std::vector<SlotRange> Axis::slab(Index o) const {
 
 void Axis::add_box(int axis, Coords& offset, std::vector<SlotRange>& ranges) const {
   if (axis == spec_.grid.ndim()) {
-    const Index slot = spec_.window.slot(offset);
-    if (!ranges.empty() && ranges.back().first + ranges.back().count == slot) {
-      ++ranges.back().count;
-    } else {
-      ranges.push_back({slot, 1});
-    }
+    join_slots(ranges, {spec_.window.slot(offset), 1});
     return;
   }
   const auto i = static_cast<std::size_t>(axis);

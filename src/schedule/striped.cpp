@@ -198,14 +198,7 @@ class Part {
 
   [[nodiscard]] std::vector<SlotRange> ranges(const Ranks& owners) const {
     std::vector<SlotRange> ranges;
-    for (const Index owner : owners) {
-      const Index slot = slots_of_.at(owner).front();
-      if (!ranges.empty() && ranges.back().first + ranges.back().count == slot) {
-        ++ranges.back().count;
-      } else {
-        ranges.push_back({slot, 1});
-      }
-    }
+    for (const Index owner : owners) join_slots(ranges, {slots_of_.at(owner).front(), 1});
     return ranges;
   }
 
