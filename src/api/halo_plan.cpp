@@ -10,12 +10,6 @@
 
 namespace rankwise::api {
 
-namespace {
-
-constexpr int save_tag = 8;
-
-}  // namespace
-
 Fields::Fields(int count, const rankwise_field* fields) {
   if (count < 0 || count > static_cast<int>(most_fields)) {
     refuse_argument("nfields is " + std::to_string(count) + ": give at most " + std::to_string(most_fields));
@@ -304,29 +298,14 @@ void HaloPlan::save(const char* path) const {
     own = pairs();
   });
   asked.reach(comm());
-  const int rank = rank_of(comm());
-  const int ranks = size_of(comm());
+  const std::vector<std::string> texts = gathered_texts(comm(), own);
   Agreement written;
-  if (rank > 0) {
-    check_mpi(MPI_Send(own.data(), static_cast<int>(own.size()), MPI_CHAR, 0, save_tag, comm()), "MPI_Send");
-  } else {
-    std::string all;
-    for (int from = 0; from < ranks; ++from) {
-      std::string theirs = own;
-      if (from > 0) {
-        MPI_Status status;
-        int count = 0;
-        check_mpi(MPI_Probe(from, save_tag, comm(), &status), "MPI_Probe");
-        check_mpi(MPI_Get_count(&status, MPI_CHAR, &count), "MPI_Get_count");
-        theirs.resize(static_cast<std::size_t>(count));
-        check_mpi(MPI_Recv(theirs.data(), count, MPI_CHAR, from, save_tag, comm(), MPI_STATUS_IGNORE), "MPI_Recv");
-      }
-      if (!all.empty() && !theirs.empty()) all += ",\n";
-      all += theirs;
-    }
+  if (!texts.empty()) {
     written.attempt([&] {
+      std::string all;
+      for (const std::string& theirs : texts) all += (all.empty() || theirs.empty() ? "" : ",\n") + theirs;
       std::ofstream file(path, std::ios::binary);
-      file << "{\"schema\": 1, \"kind\": \"halo\", \"ranks\": " << ranks << ", " << header() << "\"pairs\": [\n"
+      file << "{\"schema\": 1, \"kind\": \"halo\", \"ranks\": " << texts.size() << ", " << header() << "\"pairs\": [\n"
            << all << "\n]}\n";
       if (file.flush()) return;
       refuse_argument(std::string(path) + " cannot be written: give a file in a folder that you may write to");

@@ -265,15 +265,9 @@ class Bench {
   }
 
  private:
-  [[nodiscard]] static bool agreed(bool on_rank_0) {
-    int flag = on_rank_0 ? 1 : 0;
-    MPI_Bcast(&flag, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return flag == 1;
-  }
-
   // False where the time is up.
   bool visit(Timing& timing) {
-    if (!agreed(steady_s() < until_s_)) return false;
+    if (!by_first(MPI_COMM_WORLD, steady_s() < until_s_)) return false;
     const std::vector<double> time_s = std::visit([&](const auto& work) { return time(timing, work); }, timing.work);
     timing.time_s.insert(timing.time_s.end(), time_s.begin(), time_s.end());
     timing.rounds.push_back(static_cast<long long>(time_s.size()));
@@ -306,8 +300,9 @@ class Bench {
       now_s = steady_s();
       timing.each_s = std::min(timing.each_s, (now_s - before_s) / (least_samples + repetitions.warm_up));
       repetitions.warm_up = 0;
-    } while (agreed(static_cast<int>(time_s.size()) < most_ && static_cast<double>(time_s.size()) * timing.each_s < job_s_ &&
-                    now_s - begin_s < patience * job_s_));
+    } while (by_first(MPI_COMM_WORLD, static_cast<int>(time_s.size()) < most_ &&
+                                          static_cast<double>(time_s.size()) * timing.each_s < job_s_ &&
+                                          now_s - begin_s < patience * job_s_));
     const bool verified = job.verified();
     if (!verified && timing.verified && !job.mismatch().empty()) {
       std::fprintf(stderr, "rankwise-kernels: %s: %s\n", timing.item.c_str(), job.mismatch().c_str());

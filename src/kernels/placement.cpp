@@ -171,15 +171,13 @@ void pin(const std::vector<long long>& cpus, int rank) {
 }
 
 std::string placements_json(MPI_Comm comm) {
-  const int rank = rank_of(comm);
-  const int size = size_of(comm);
   unsigned cpu = 0;
   unsigned node = 0;
   syscall(SYS_getcpu, &cpu, &node, nullptr);
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   JsonLine line("placement");
-  line.add("rank", static_cast<long long>(rank))
+  line.add("rank", static_cast<long long>(rank_of(comm)))
       .add("host", host.data())
       .add("machine", machine_id())
       .add("pid", static_cast<long long>(getpid()))
@@ -190,25 +188,9 @@ std::string placements_json(MPI_Comm comm) {
       .add_json("network_bytes", network_bytes_json())
       .add_json("network_faults", network_faults_json())
       .add_json("tcp", tcp_json());
-  const std::string own = line.text();
-  const int length = static_cast<int>(own.size());
-  std::vector<int> lengths(static_cast<std::size_t>(size));
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm);
-  std::vector<int> displacements(static_cast<std::size_t>(size), 0);
-  int total = 0;
-  if (rank == 0) {
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-      displacements[i] = total;
-      total += lengths[i];
-    }
-  }
-  std::string all(static_cast<std::size_t>(total), ' ');
-  MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), displacements.data(), MPI_CHAR, 0, comm);
-  std::string json = "[";
-  for (std::size_t i = 0; rank == 0 && i < lengths.size(); ++i) {
-    json += (i > 0 ? "," : "") + all.substr(static_cast<std::size_t>(displacements[i]), static_cast<std::size_t>(lengths[i]));
-  }
-  return json + "]";
+  std::string json;
+  for (const std::string& each : gathered_texts(comm, line.text())) json += (json.empty() ? "" : ",") + each;
+  return "[" + json + "]";
 }
 
 Work work_so_far() {

@@ -105,21 +105,16 @@ struct ReplayedStep {
   long long messages = 0;
 };
 
-// Rank 0 reads: others may not see the file. Empty where it cannot be read.
+// Rank 0 reads: others may not see the file. Empty where it cannot be read, or has more than 2 GiB.
 std::string broadcast_file(const std::string& path) {
-  const int rank = rank_of(MPI_COMM_WORLD);
   std::string text;
-  if (rank == 0) {
+  if (rank_of(MPI_COMM_WORLD) == 0) {
     std::ifstream file(path);
     std::ostringstream all;
     if (file) all << file.rdbuf();
-    text = all.str();
+    if (all.view().size() <= 0x7FFFFFFF) text = all.str();
   }
-  auto length = static_cast<long long>(text.size());
-  MPI_Bcast(&length, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
-  if (length > 0x7FFFFFFF) throw std::invalid_argument("--step " + path + " has more than 2 GiB");
-  text.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, MPI_COMM_WORLD);
+  share_text(MPI_COMM_WORLD, text);
   return text;
 }
 

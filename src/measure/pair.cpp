@@ -46,14 +46,11 @@ class Pair {
     constexpr std::size_t large_bytes = 16384;
     double quickest_s = 1e9;
     rounds_ = 1;
-    int more = first_round_s < dear_s || size_ < large_bytes ? 1 : 0;
-    MPI_Bcast(&more, 1, MPI_INT, 0, comm_);
-    if (more == 0) return;
-    for (int i = 0; more != 0; ++i) {
+    if (!by_first(comm_, first_round_s < dear_s || size_ < large_bytes)) return;
+    int samples = 0;
+    do {
       quickest_s = std::min(quickest_s, sample());
-      more = i < 4 && quickest_s < 1e-3 ? 1 : 0;
-      MPI_Bcast(&more, 1, MPI_INT, 0, comm_);
-    }
+    } while (by_first(comm_, ++samples < 5 && quickest_s < 1e-3));
     if (operation_ == PairOperation::exchange || operation_ == PairOperation::burst) {
       rounds_ = alternating_rounds;
     } else {

@@ -49,12 +49,6 @@ class Whereabouts {
   int before_;
 };
 
-bool agreed(MPI_Comm comm, bool on_rank_0) {
-  int flag = on_rank_0 ? 1 : 0;
-  MPI_Bcast(&flag, 1, MPI_INT, 0, comm);
-  return flag == 1;
-}
-
 }  // namespace
 
 void fill_payload(unsigned char* message, std::size_t size_bytes, int sender, unsigned round) {
@@ -94,16 +88,16 @@ Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& samp
   do {
     samples.verified = checked_round(number++) && samples.verified;
     if (number == 1) first_round_s = steady_s() - begin_s;
-  } while (number < warm_up && agreed(comm, steady_s() - begin_s < sampling.budget_s));
+  } while (number < warm_up && by_first(comm, steady_s() - begin_s < sampling.budget_s));
   if (prepare) prepare(first_round_s);
   std::optional<Whereabouts> whereabouts(std::in_place);
   long long before = involuntary_switches();
   double estimate_s = sample();
-  const bool dear = !agreed(comm, estimate_s < sampling.budget_s);
+  const bool dear = !by_first(comm, estimate_s < sampling.budget_s);
   if (dear) {
     samples.time_s.push_back(estimate_s);
   } else {
-    for (int i = 0; i < 2 && agreed(comm, estimate_s < sampling.budget_s); ++i) {
+    for (int i = 0; i < 2 && by_first(comm, estimate_s < sampling.budget_s); ++i) {
       estimate_s = std::min(estimate_s, sample());
     }
     whereabouts.emplace();
@@ -125,10 +119,7 @@ Samples take_samples(MPI_Comm comm, const Sampling& sampling, const Sample& samp
   samples.moved_ranks = all[1];
 
   // The last round is checked, too, unless rounds are dear.
-  int good = (dear || checked_round(number)) && samples.verified ? 1 : 0;
-  int everywhere = 0;
-  MPI_Allreduce(&good, &everywhere, 1, MPI_INT, MPI_MIN, comm);
-  samples.verified = everywhere == 1;
+  samples.verified = by_all(comm, (dear || checked_round(number)) && samples.verified);
   return samples;
 }
 

@@ -36,9 +36,8 @@ TimedTogether time_together(MPI_Comm comm, const Sampling& sampling, const std::
   const auto warm = [&](unsigned number) {
     const double before_s = steady_s();
     const bool arrived = checked_round(number);
-    int dear = steady_s() - before_s >= sampling.budget_s ? 1 : 0;
-    MPI_Bcast(&dear, 1, MPI_INT, 0, comm);
-    if (sampled || dear == 1) return arrived;  // late ranks are little against what takes so long
+    const bool dear = by_first(comm, steady_s() - before_s >= sampling.budget_s);
+    if (sampled || dear) return arrived;  // late ranks are little against what takes so long
     const double late_s = most_of(comm, one().first);
     if (late_s > 1e-6) window_s = std::min(window_s * 2, 1e-3);
     return arrived;

@@ -60,6 +60,12 @@ bool by_all(MPI_Comm comm, bool holds) {
   return all == 1;
 }
 
+bool by_first(MPI_Comm comm, bool holds) {
+  int flag = holds ? 1 : 0;
+  mpi(MPI_Bcast(&flag, 1, MPI_INT, 0, comm));
+  return flag == 1;
+}
+
 double most_of(MPI_Comm comm, double value) {
   mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm));
   return value;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace rankwise {
 
@@ -55,9 +56,29 @@ class OwnedComm {
 // Collective: rank 0's text on all ranks. Throws MpiError.
 void share_text(MPI_Comm comm, std::string& text);
 
-// Collective: whether something holds on all ranks, and the most of any rank. Both throw MpiError.
+// Collective: whether something holds on all ranks, or on rank 0, and the most of any rank. All throw MpiError.
 [[nodiscard]] bool by_all(MPI_Comm comm, bool holds);
+[[nodiscard]] bool by_first(MPI_Comm comm, bool holds);
 [[nodiscard]] double most_of(MPI_Comm comm, double value);
+
+// Collective: the texts of all ranks on rank 0, elsewhere nothing. Throws MpiError.
+[[nodiscard]] inline std::vector<std::string> gathered_texts(MPI_Comm comm, const std::string& own) {
+  constexpr int tag = 8;
+  if (rank_of(comm) > 0) {
+    mpi(MPI_Send(own.data(), static_cast<int>(own.size()), MPI_CHAR, 0, tag, comm));
+    return {};
+  }
+  std::vector<std::string> texts{own};
+  for (int from = 1; from < size_of(comm); ++from) {
+    MPI_Status status;
+    int length = 0;
+    mpi(MPI_Probe(from, tag, comm, &status));
+    mpi(MPI_Get_count(&status, MPI_CHAR, &length));
+    std::string& text = texts.emplace_back(static_cast<std::size_t>(length), ' ');
+    mpi(MPI_Recv(text.data(), length, MPI_CHAR, from, tag, comm, MPI_STATUS_IGNORE));
+  }
+  return texts;
+}
 
 // Whether the kernels are built for ranks that exist in a simulator only (SimGrid's SMPI). What is asked of MPI is the same
 // there; what is asked of the system, and of the clock, has no answer.
