@@ -20,133 +20,16 @@ constexpr std::array<Name<PairOperation>, 4> operations{{{"send", PairOperation:
                                                          {"exchange", PairOperation::exchange},
                                                          {"burst", PairOperation::burst}}};
 
-class Pair {
- public:
-  Pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes)
-      : comm_(comm),
-        operation_(operation),
-        size_(size_bytes),
-        messages_(messages_in_flight(operation)),
-        out_(std::max<std::size_t>(1, size_bytes)),
-        in_(std::max<std::size_t>(1, size_bytes * static_cast<std::size_t>(messages_))) {
-    MPI_Comm_rank(comm, &rank_);
-    peer_ = 1 - rank_;
-  }
-
-  // One sample; returns its time as this rank sees it.
-  double sample() {
-    const double start_s = steady_s();
-    for (int i = 0; i < rounds_; ++i) round();
-    return steady_s() - start_s;
-  }
-
-  // Agrees on the rounds of a sample, one where rounds are dear; else the quickest of a few tells how long a round is.
-  void set_rounds(double first_round_s) {
-    constexpr double dear_s = 0.1;
-    constexpr std::size_t large_bytes = 16384;
-    double quickest_s = 1e9;
-    rounds_ = 1;
-    if (!by_first(comm_, first_round_s < dear_s || size_ < large_bytes)) return;
-    int samples = 0;
-    do {
-      quickest_s = std::min(quickest_s, sample());
-    } while (by_first(comm_, ++samples < 5 && quickest_s < 1e-3));
-    if (operation_ == PairOperation::exchange || operation_ == PairOperation::burst) {
-      rounds_ = alternating_rounds;
-    } else {
-      static const double clock_cost_s = measure_timer().cost_s;
-      rounds_ = rounds_for_clock(quickest_s, clock_cost_s);
-    }
-    MPI_Bcast(&rounds_, 1, MPI_INT, 0, comm_);
-  }
-
-  [[nodiscard]] int rounds() const { return rounds_; }
-
-  void round() {
-    switch (operation_) {
-      case PairOperation::send: ping_pong(MPI_Send); break;
-      case PairOperation::ssend: ping_pong(MPI_Ssend); break;
-      case PairOperation::exchange:
-      case PairOperation::burst: both_ways(); break;
-    }
-  }
-
-  bool checked_round(unsigned number) {
-    fill_payload(out_.data(), size_, rank_, number);
-    std::fill(in_.begin(), in_.end(), static_cast<unsigned char>(0));
-    round();
-    for (int m = 0; m < messages_; ++m) {
-      if (!payload_arrived(in_.data() + static_cast<std::size_t>(m) * size_, size_, peer_, number)) return false;
-    }
-    return true;
-  }
-
- private:
-  template <typename Send>
-  void ping_pong(Send send) {
-    const int count = static_cast<int>(size_);
-    if (rank_ == 0) send(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_);
-    MPI_Recv(in_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_, MPI_STATUS_IGNORE);
-    if (rank_ == 1) send(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_);
-  }
-
-  void both_ways() {
-    const int count = static_cast<int>(size_);
-    std::array<MPI_Request, 2 * burst_messages> requests;
-    for (int m = 0; m < messages_; ++m) {
-      MPI_Irecv(in_.data() + static_cast<std::size_t>(m) * size_, count, MPI_BYTE, peer_, tags::pingpong, comm_,
-                &requests[static_cast<std::size_t>(m)]);
-    }
-    for (int m = 0; m < messages_; ++m) {
-      MPI_Isend(out_.data(), count, MPI_BYTE, peer_, tags::pingpong, comm_, &requests[static_cast<std::size_t>(messages_ + m)]);
-    }
-    wait_all(2 * messages_, requests.data());
-  }
-
-  MPI_Comm comm_;
-  PairOperation operation_;
-  std::size_t size_;
-  int messages_;
-  std::vector<unsigned char> out_;
-  std::vector<unsigned char> in_;
-  int rank_ = 0;
-  int peer_ = 1;
-  int rounds_ = 1;
-};
-
-}  // namespace
-
-PairOperation parse_pair_operation(const std::string& name) { return parsed(operations, name, "operation"); }
-std::string to_string(PairOperation operation) { return named(operations, operation); }
-
-int messages_in_flight(PairOperation operation) { return operation == PairOperation::burst ? burst_messages : 1; }
-
-int rounds_for_clock(double round_s, double clock_cost_s) {
-  constexpr double share = 0.05;
-  return static_cast<int>(std::clamp(std::ceil(clock_cost_s / (share * std::max(round_s, 1e-9))), 1.0, 1000.0));
-}
-
-PairSamples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
-  require_size(size_bytes);
-  Pair pair(comm, operation, size_bytes);
-  const Samples samples = take_samples(
-      comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); },
-      [&](double first_round_s) { pair.set_rounds(first_round_s); });
-  return {samples, pair.rounds()};
-}
-
-namespace {
-
-constexpr int tries = 3;
-
+// The memory of two ranks for messages to each other.
 class Buffers {
  public:
-  Buffers(MPI_Comm comm, std::size_t size_bytes)
+  // messages: so many come at once.
+  Buffers(MPI_Comm comm, std::size_t size_bytes, std::size_t messages = 1)
       : pair(comm),
         size(size_bytes),
         count(static_cast<int>(size_bytes)),
         out(std::max<std::size_t>(1, size_bytes)),
-        in(std::max<std::size_t>(1, size_bytes)) {
+        in(std::max<std::size_t>(1, size_bytes * messages)) {
     MPI_Comm_rank(pair, &rank);
     peer = 1 - rank;
   }
@@ -174,6 +57,111 @@ class Buffers {
   int rank = 0;
   int peer = 1;
 };
+
+class Pair : private Buffers {
+ public:
+  Pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes)
+      : Buffers(comm, size_bytes, static_cast<std::size_t>(messages_in_flight(operation))),
+        operation_(operation),
+        messages_(messages_in_flight(operation)) {}
+
+  // One sample; returns its time as this rank sees it.
+  double sample() {
+    const double start_s = steady_s();
+    for (int i = 0; i < rounds_; ++i) round();
+    return steady_s() - start_s;
+  }
+
+  // Agrees on the rounds of a sample, one where rounds are dear; else the quickest of a few tells how long a round is.
+  void set_rounds(double first_round_s) {
+    constexpr double dear_s = 0.1;
+    constexpr std::size_t large_bytes = 16384;
+    double quickest_s = 1e9;
+    rounds_ = 1;
+    if (!by_first(pair, first_round_s < dear_s || size < large_bytes)) return;
+    int samples = 0;
+    do {
+      quickest_s = std::min(quickest_s, sample());
+    } while (by_first(pair, ++samples < 5 && quickest_s < 1e-3));
+    if (operation_ == PairOperation::exchange || operation_ == PairOperation::burst) {
+      rounds_ = alternating_rounds;
+    } else {
+      static const double clock_cost_s = measure_timer().cost_s;
+      rounds_ = rounds_for_clock(quickest_s, clock_cost_s);
+    }
+    MPI_Bcast(&rounds_, 1, MPI_INT, 0, pair);
+  }
+
+  [[nodiscard]] int rounds() const { return rounds_; }
+
+  void round() {
+    switch (operation_) {
+      case PairOperation::send: ping_pong(MPI_Send); break;
+      case PairOperation::ssend: ping_pong(MPI_Ssend); break;
+      case PairOperation::exchange:
+      case PairOperation::burst: both_ways(); break;
+    }
+  }
+
+  bool checked_round(unsigned number) {
+    fill_payload(out.data(), size, rank, number);
+    std::fill(in.begin(), in.end(), static_cast<unsigned char>(0));
+    round();
+    for (int m = 0; m < messages_; ++m) {
+      if (!payload_arrived(in.data() + static_cast<std::size_t>(m) * size, size, peer, number)) return false;
+    }
+    return true;
+  }
+
+ private:
+  template <typename Send>
+  void ping_pong(Send send) {
+    if (rank == 0) send(out.data(), count, MPI_BYTE, peer, tags::pingpong, pair);
+    MPI_Recv(in.data(), count, MPI_BYTE, peer, tags::pingpong, pair, MPI_STATUS_IGNORE);
+    if (rank == 1) send(out.data(), count, MPI_BYTE, peer, tags::pingpong, pair);
+  }
+
+  void both_ways() {
+    std::array<MPI_Request, 2 * burst_messages> requests;
+    for (int m = 0; m < messages_; ++m) {
+      MPI_Irecv(in.data() + static_cast<std::size_t>(m) * size, count, MPI_BYTE, peer, tags::pingpong, pair,
+                &requests[static_cast<std::size_t>(m)]);
+    }
+    for (int m = 0; m < messages_; ++m) {
+      MPI_Isend(out.data(), count, MPI_BYTE, peer, tags::pingpong, pair, &requests[static_cast<std::size_t>(messages_ + m)]);
+    }
+    wait_all(2 * messages_, requests.data());
+  }
+
+  PairOperation operation_;
+  int messages_;
+  int rounds_ = 1;
+};
+
+}  // namespace
+
+PairOperation parse_pair_operation(const std::string& name) { return parsed(operations, name, "operation"); }
+std::string to_string(PairOperation operation) { return named(operations, operation); }
+
+int messages_in_flight(PairOperation operation) { return operation == PairOperation::burst ? burst_messages : 1; }
+
+int rounds_for_clock(double round_s, double clock_cost_s) {
+  constexpr double share = 0.05;
+  return static_cast<int>(std::clamp(std::ceil(clock_cost_s / (share * std::max(round_s, 1e-9))), 1.0, 1000.0));
+}
+
+PairSamples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t size_bytes, const Sampling& sampling) {
+  require_size(size_bytes);
+  Pair pair(comm, operation, size_bytes);
+  const Samples samples = take_samples(
+      comm, sampling, [&] { return pair.sample(); }, [&](unsigned number) { return pair.checked_round(number); },
+      [&](double first_round_s) { pair.set_rounds(first_round_s); });
+  return {samples, pair.rounds()};
+}
+
+namespace {
+
+constexpr int tries = 3;
 
 void wait_s(double seconds) {
   for (const double end_s = steady_s() + seconds; steady_s() < end_s;) {
