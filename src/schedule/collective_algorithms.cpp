@@ -117,11 +117,16 @@ void bcast_knomial(Rounds& rounds, const Team& team, const Spec& spec) {
   });
 }
 
-void bcast_binomial(Rounds& rounds, const Team& team, const Spec& spec) {
-  Spec binary = spec;
-  binary.radix = 2;
-  bcast_knomial(rounds, team, binary);
+// An algorithm whose radix is 2, whatever the spec says.
+using Make = void (*)(Rounds& rounds, const Team& team, const Spec& spec);
+template <Make make>
+void binary(Rounds& rounds, const Team& team, const Spec& spec) {
+  Spec of_two = spec;
+  of_two.radix = 2;
+  make(rounds, team, of_two);
 }
+
+constexpr Make bcast_binomial = binary<bcast_knomial>;
 
 // The nearest children first, as Open MPI's binomial tree has it.
 void bcast_near(Rounds& rounds, const Team& team, const Spec& /*spec*/) {
@@ -179,7 +184,6 @@ void allgather_ring(Rounds& rounds, const Team& team, const Spec& /*spec*/) { ri
 void reduce_scatter_ring(Rounds& rounds, const Team& team, const Spec& /*spec*/) { ring(rounds, team, true); }
 
 // What one algorithm does, in reverse: a bcast becomes a reduce, a scatter a gather, a reduce-scatter by halving an allgather.
-using Make = void (*)(Rounds& rounds, const Team& team, const Spec& spec);
 template <Make make, bool adds>
 void backwards(Rounds& rounds, const Team& team, const Spec& spec) {
   const std::size_t mark = rounds.mark();
@@ -361,6 +365,9 @@ void allreduce_multiplying(Rounds& rounds, const Team& team, const Spec& spec) {
   for (Index v = power; v < team.size(); ++v) rounds.send(team, v % power, v, team.all());
   if (power < team.size()) rounds.next();
 }
+
+// Ranks beyond the largest power of two stand by, each with one before it, as Open MPI has it.
+constexpr Make barrier_doubling = binary<allreduce_multiplying>;
 
 // One collective after the other, each by an algorithm of its own; among leaders, whose algorithm this is, by binomial trees.
 void in_stages(Rounds& rounds, const Team& team, const Spec& spec, const char* first, const char* second) {

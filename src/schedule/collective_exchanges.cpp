@@ -131,18 +131,6 @@ void barrier_dissemination(Rounds& rounds, const Team& team, const CollectiveSpe
   }
 }
 
-// Ranks beyond the largest power of two stand by, each with one before it, as Open MPI has it.
-void barrier_doubling(Rounds& rounds, const Team& team, const CollectiveSpec& /*spec*/) {
-  const Index power = power_below(team.size());
-  for (Index v = power; v < team.size(); ++v) rounds.send(team, v, v - power, team.all(), true);
-  if (power < team.size()) rounds.next();
-  for (Index mask = 1; mask < power; mask *= 2, rounds.next()) {
-    for (Index v = 0; v < power; ++v) rounds.send(team, v, v ^ mask, team.all(), true);
-  }
-  for (Index v = power; v < team.size(); ++v) rounds.send(team, v - power, v, team.all(), true);
-  if (power < team.size()) rounds.next();
-}
-
 void barrier_double_ring(Rounds& rounds, const Team& team, const CollectiveSpec& /*spec*/) {
   for (Index s = 0; s < 2 * team.size() && team.size() > 1; ++s, rounds.next()) {
     rounds.send(team, s % team.size(), (s + 1) % team.size(), team.all(), true);

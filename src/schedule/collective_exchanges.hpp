@@ -14,7 +14,6 @@ void alltoall_in_place(Rounds& rounds, const Team& team, const CollectiveSpec& s
 void alltoall_bruck(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
 void reduce_scatter_pairwise(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
 void barrier_dissemination(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
-void barrier_doubling(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
 void barrier_double_ring(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
 void scan_linear(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
 void scan_doubling(Rounds& rounds, const Team& team, const CollectiveSpec& spec);
