@@ -242,7 +242,7 @@ std::uint64_t HaloBoxes::take(const Fields& fields, const int active[]) {
 }
 
 bool HaloBoxes::advance(bool wait) {
-  if (!is_back_) return variants_[now_]->advance(wait);
+  if (!is_back_) return variants_[now()]->advance(wait);
   if (wait) back_->wait();
   const bool done = wait || back_->test();
   if (done) is_back_ = false;
@@ -268,7 +268,7 @@ std::string HaloBoxes::explain() const {
   const auto number = [](std::size_t n) { return std::to_string(n); };
   return "halo on a grid of " + text_of(spec_.grid) + ", " + number(spec_.fields.size()) + " fields, widths " +
          widths_of(spec_) + (spec_.corners ? ", with edges and corners" : ", faces") + ": " +
-         halo_algorithm_name(variants_[now_]->algorithm()) + "; " + why_ + trial_state() + "\nrank " +
+         halo_algorithm_name(variants_[now()]->algorithm()) + "; " + why_ + trial_state() + "\nrank " +
          std::to_string(comm_.rank()) + (read > 0 ? " reads the memory of " + number(read) + " ranks and" : "") + " sends " +
          number(messages) + " messages with " + number(bytes) + " B in " + number(current().stages.size()) +
          " steps for a halo of " + number(halo_.regions.size()) + " regions, of which " + number(foreign) + " with " +

@@ -17,7 +17,7 @@ class HaloBoxes : public HaloPlan {
  private:
   std::uint64_t take(const Fields& fields, const int active[]) override;
   void begin(std::uint64_t active) override {
-    variants_[now_]->start(data_, active);
+    variants_[now()]->start(data_, active);
     is_back_ = false;
   }
   void begin_back(std::uint64_t active, const Reduction& reduction) override {
@@ -27,8 +27,8 @@ class HaloBoxes : public HaloPlan {
   bool advance(bool wait) override;
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return spec_.fields[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
-  void use(std::size_t variant) override { now_ = variant; }
-  void settle(std::size_t variant, bool are_short) override;
+  void keep(std::size_t way) override;
+  void settled() override;
   [[nodiscard]] std::string pairs() const override;
   [[nodiscard]] std::string header() const override;
   void free() override {
@@ -49,8 +49,7 @@ class HaloBoxes : public HaloPlan {
   void prove(const Halo& halo) const;
   // Collective.
   void make_variants();
-  void keep(std::size_t variant);
-  [[nodiscard]] const Halo& current() const { return variants_[now_]->halo(); }
+  [[nodiscard]] const Halo& current() const { return variants_[now()]->halo(); }
 
   Communicator comm_;
   HaloSpec spec_;
@@ -59,7 +58,6 @@ class HaloBoxes : public HaloPlan {
   Halo halo_;                     // direct, for the way back
   std::vector<std::byte*> data_;  // of each field, now
   std::vector<std::unique_ptr<HaloVariant>> variants_;
-  std::size_t now_ = 0;
   std::optional<HaloExchange> back_;
   bool is_back_ = false;
   bool reads_ = false;  // the memory of others, by any way

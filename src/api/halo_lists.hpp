@@ -66,8 +66,10 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] std::size_t element_bytes(std::size_t field) const override { return fields_[field].element_bytes; }
   [[nodiscard]] MPI_Comm comm() const override { return comm_.get(); }
   [[nodiscard]] std::string pairs() const override;
-  void use(std::size_t variant) override { now_ = variant; }
-  void settle(std::size_t variant, bool are_short) override;
+  void keep(std::size_t way) override {
+    std::swap(variants_.front(), variants_[way]);
+    variants_.resize(1);
+  }
   // After algorithm(auto): makes the ways that may be the fastest for the bytes of this exchange.
   void prepare(std::uint64_t active) override;
   void free() override {
@@ -83,7 +85,7 @@ class HaloLists : public HaloPlan {
   [[nodiscard]] Variant make_variant(int algorithm, const NodeKnowledge* nodes, const PartnerLists& edges) const;
   // The ranks on the edges; bytes: what usually goes to each.
   [[nodiscard]] PartnerLists partner_lists(const std::vector<Index>& bytes) const;
-  [[nodiscard]] Transport& usual() const { return *variants_[now_].transport; }
+  [[nodiscard]] Transport& usual() const { return *variants_[now()].transport; }
 
   // Of this rank's edges of one direction, as the caller names them.
   static std::vector<Edge> read(int count, const int rank[], const int key[], int ranks, const char* what);
@@ -140,7 +142,6 @@ class HaloLists : public HaloPlan {
   bool listed_ = false;  // lists was called
 
   std::vector<Variant> variants_;
-  std::size_t now_ = 0;
   bool is_open_ = false;  // auto was asked for, and nothing has been exchanged since
   std::string why_;
   std::optional<DirectTransport> long_out_;  // what passes a capacity

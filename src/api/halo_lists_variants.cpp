@@ -71,12 +71,12 @@ std::string HaloLists::pairs() const {
 std::string HaloLists::explain() const {
   std::size_t elements = 0;
   for (const Edge& edge : sends_) elements += edge.count;
-  return "halo of lists: " + halo_algorithm_name(variants_[now_].algorithm) + "; " +
+  return "halo of lists: " + halo_algorithm_name(variants_[now()].algorithm) + "; " +
          (why_.empty() ? "" : why_ + trial_state() + "; ") +
          (varies_ ? "counts travel with the elements" : "counts are known to both ends") + "\nrank " +
          std::to_string(comm_.rank()) + " sends to " + std::to_string(to_.size()) + " ranks over " +
          std::to_string(sends_.size()) + " edges, " +
-         (is_node_aware(variants_[now_].algorithm) ? "passed on between nodes, " : "one message each, ") +
+         (is_node_aware(variants_[now()].algorithm) ? "passed on between nodes, " : "one message each, ") +
          std::to_string(elements) + " elements a field\n";
 }
 
@@ -103,7 +103,7 @@ void HaloLists::algorithm(int asked_for) {
   });
   asked.alike("the algorithm (by its number)", algorithm);
   asked.reach(comm_.get());
-  forget_trial();
+  begin_again();
   why_ = "asked for";
   is_open_ = algorithm == RANKWISE_HALO_AUTO;
   const PartnerLists edges = partner_lists({});
@@ -111,7 +111,6 @@ void HaloLists::algorithm(int asked_for) {
   if (is_node_aware(algorithm)) nodes.emplace(comm_.get(), std::vector{edges});
   variants_.clear();
   variants_.push_back(make_variant(is_open_ ? RANKWISE_HALO_DIRECT : algorithm, nodes ? &*nodes : nullptr, edges));
-  now_ = 0;
 }
 
 PartnerLists HaloLists::partner_lists(const std::vector<Index>& bytes) const {
@@ -150,19 +149,9 @@ void HaloLists::prepare(std::uint64_t active) {
   why_ = std::move(found.why);
   variants_.clear();
   for (const int algorithm : found.algorithms) variants_.push_back(make_variant(algorithm, &nodes, edges));
-  now_ = 0;
-  if (variants_.size() == 1) return;
   std::vector<int> tried;
   for (const Variant& variant : variants_) tried.push_back(variant.algorithm);
-  if (!try_variants(std::move(tried), defaults<rankwise_halo_options>().exchanges)) variants_.resize(1);
-}
-
-void HaloLists::settle(std::size_t variant, bool are_short) {
-  now_ = variant;
-  if (are_short) return;
-  std::swap(variants_.front(), variants_[variant]);
-  variants_.resize(1);
-  now_ = 0;
+  static_cast<void>(try_variants(std::move(tried), defaults<rankwise_halo_options>().exchanges));
 }
 
 void HaloLists::find_stretches() {

@@ -183,7 +183,7 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
   prepare(moving);
   if (trial_ && trial_->is_round_over()) end_round();
   is_tried_ = trial_ && !trial_->is_over();
-  if (is_tried_) use(trial_->now());
+  if (is_tried_) now_ = trial_->now();
   const double begun_s = is_tried_ ? steady_s() : 0.0;
   begin(moving);
   if (is_tried_) spent_s_ = steady_s() - begun_s;
@@ -191,10 +191,13 @@ void HaloPlan::start(int nfields, const rankwise_field* fields, const int active
 }
 
 bool HaloPlan::try_variants(std::vector<int> algorithms, int exchanges) {
+  if (algorithms.size() < 2) return false;
   trial_.emplace(algorithms.size(), static_cast<std::size_t>(exchanges));
   tried_ = std::move(algorithms);
-  if (trial_->is_over()) trial_.reset();
-  return trial_.has_value();
+  if (!trial_->is_over()) return true;
+  begin_again();
+  keep(0);
+  return false;
 }
 
 std::string HaloPlan::trial_state() const {
@@ -210,8 +213,15 @@ void HaloPlan::end_round() {
             "MPI_Allreduce");
   trial_->compare(numbers);
   trial_->met(steady_s() - begun_s);
+  if (!trial_->is_over()) return;
+  // Where exchanges are short, freeing the other ways would be felt.
   constexpr double short_s = 1e-4;
-  if (trial_->is_over()) settle(trial_->best(), trial_->medians()[trial_->best()] < short_s);
+  now_ = trial_->best();
+  if (trial_->medians()[now_] >= short_s) {
+    keep(now_);
+    now_ = 0;
+  }
+  settled();
 }
 
 void HaloPlan::reduce_start(int nfields, const rankwise_field* fields, const int active[], MPI_Datatype type, MPI_Op op) {

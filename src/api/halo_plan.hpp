@@ -82,13 +82,20 @@ class HaloPlan {
   // Reads and checks the fields of a call; the bits of those that move.
   virtual std::uint64_t take(const Fields& fields, const int active[]) = 0;
   virtual void begin(std::uint64_t active) = 0;
-  // From the next exchange on; of the ways that are tried, by their numbers.
-  virtual void use(std::size_t) {}
-  // The trial is over: this way is kept. are_short: whether exchanges are so short that freeing the others would be felt.
-  virtual void settle(std::size_t, bool) {}
-  // Tries the ways of these algorithms in the first of so many exchanges to come. False where these are too few.
+  // The way of the next exchange, by its number among those that there are.
+  [[nodiscard]] std::size_t now() const { return now_; }
+  // Frees all ways but one.
+  virtual void keep(std::size_t way) = 0;
+  // The trial is over.
+  virtual void settled() {}
+  // Tries the ways of these algorithms in the first of so many exchanges to come. False where there is one alone, or exchanges are
+  // too few: then the first is kept.
   bool try_variants(std::vector<int> algorithms, int exchanges);
-  void forget_trial() { trial_.reset(); }
+  // Ways have been made anew.
+  void begin_again() {
+    trial_.reset();
+    now_ = 0;
+  }
   // What is to be tried, or what was found.
   [[nodiscard]] std::string trial_state() const;
   // What is left to do once it is known what moves; collective where it does anything.
@@ -127,8 +134,9 @@ class HaloPlan {
   Reduction reduction_;
   std::optional<Trial> trial_;
   std::vector<int> tried_;  // the algorithms of its ways
-  bool is_tried_ = false;   // what is under way
-  double spent_s_ = 0.0;    // in its calls so far
+  std::size_t now_ = 0;
+  bool is_tried_ = false;  // what is under way
+  double spent_s_ = 0.0;   // in its calls so far
 };
 
 }  // namespace rankwise::api

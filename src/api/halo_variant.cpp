@@ -282,28 +282,20 @@ void HaloBoxes::make_variants() {
     reads_ = reads_ || variant->reads();
     variants_.push_back(std::move(variant));
   }
-  if (variants_.size() == 1) return;
   std::vector<int> tried;
   for (const auto& variant : variants_) tried.push_back(variant->algorithm());
-  if (!try_variants(std::move(tried), request_.exchanges)) return keep(0);
+  if (!try_variants(std::move(tried), request_.exchanges)) return;
   for (const auto& variant : variants_) variant->rehearse();
 }
 
-void HaloBoxes::keep(std::size_t variant) {
-  std::unique_ptr<HaloVariant> kept = std::move(variants_[variant]);
-  variants_.clear();
-  reads_ = kept->reads();
-  variants_.push_back(std::move(kept));
-  now_ = 0;
+void HaloBoxes::keep(std::size_t way) {
+  std::swap(variants_.front(), variants_[way]);
+  variants_.resize(1);
+  reads_ = variants_.front()->reads();
 }
 
-void HaloBoxes::settle(std::size_t variant, bool are_short) {
-  if (are_short) {
-    now_ = variant;
-    reads_ = variants_[now_]->reads();
-  } else {
-    keep(variant);
-  }
+void HaloBoxes::settled() {
+  reads_ = variants_[now()]->reads();
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
 }
 
