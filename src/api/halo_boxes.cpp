@@ -115,23 +115,28 @@ void HaloBoxes::agree_on_order() {
   if (alike.largest(most) == -alike.largest(least)) spec_.order = order;
 }
 
+Index HaloBoxes::pass_on(int axis, int direction, const std::vector<Index>& out, std::vector<Index>& in) const {
+  const Grid& grid = comm_.grid();
+  Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
+  offset[static_cast<std::size_t>(axis)] = direction;
+  const Index to = rank_at_offset(grid, comm_.rank(), offset, +1);
+  const Index from = rank_at_offset(grid, comm_.rank(), offset, -1);
+  const auto rank_or_none = [](Index rank) { return rank < 0 ? MPI_PROC_NULL : static_cast<int>(rank); };
+  check_mpi(
+      MPI_Sendrecv(out.data(), static_cast<int>(out.size()), MPI_INT64_T, rank_or_none(to), setup_tag, in.data(),
+                   static_cast<int>(in.size()), MPI_INT64_T, rank_or_none(from), setup_tag, comm_.get(), MPI_STATUS_IGNORE),
+      "MPI_Sendrecv");
+  return from;
+}
+
 // Ranks next to each other on an axis must have the same extents on all others.
 void HaloBoxes::compare_faces() const {
-  const Grid& grid = comm_.grid();
   std::vector<Index> own;
   for (const HaloField& field : spec_.fields) own.insert(own.end(), field.extent.begin(), field.extent.end());
   std::vector<Index> other(own.size());
   Agreement faces;
-  for (int axis = 0; axis < grid.ndim(); ++axis) {
-    Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
-    offset[static_cast<std::size_t>(axis)] = 1;
-    const Index below = grid.cell_at_offset(grid.coords(comm_.rank()), offset, -1);
-    const Index above = grid.cell_at_offset(grid.coords(comm_.rank()), offset, +1);
-    const auto rank_or_none = [](Index rank) { return rank < 0 ? MPI_PROC_NULL : static_cast<int>(rank); };
-    check_mpi(MPI_Sendrecv(own.data(), static_cast<int>(own.size()), MPI_INT64_T, rank_or_none(above), setup_tag, other.data(),
-                           static_cast<int>(other.size()), MPI_INT64_T, rank_or_none(below), setup_tag, comm_.get(),
-                           MPI_STATUS_IGNORE),
-              "MPI_Sendrecv");
+  for (int axis = 0; axis < comm_.grid().ndim(); ++axis) {
+    const Index below = pass_on(axis, +1, own, other);
     if (below < 0) continue;
     faces.attempt([&] {
       for (std::size_t i = 0; i < own.size(); ++i) {
@@ -148,13 +153,10 @@ void HaloBoxes::compare_faces() const {
 
 // Passes the extents one rank further along every axis, both ways. Whether any rank needs more.
 bool HaloBoxes::spread_lines() {
-  const Grid& grid = comm_.grid();
   const std::size_t fields = spec_.fields.size();
   Index missing = 0;
-  for (int axis = 0; axis < grid.ndim(); ++axis) {
+  for (int axis = 0; axis < comm_.grid().ndim(); ++axis) {
     const auto a = static_cast<std::size_t>(axis);
-    Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
-    offset[a] = 1;
     for (const int direction : {+1, -1}) {
       // What came from one side last goes on to the other.
       std::vector<Index> out(fields);
@@ -164,12 +166,7 @@ bool HaloBoxes::spread_lines() {
         const std::vector<Index>& known = direction > 0 ? line.below : line.above;
         out[f] = known.empty() ? line.extent : known.back();
       }
-      const Index to = grid.cell_at_offset(grid.coords(comm_.rank()), offset, direction);
-      const Index from = grid.cell_at_offset(grid.coords(comm_.rank()), offset, -direction);
-      check_mpi(MPI_Sendrecv(out.data(), static_cast<int>(fields), MPI_INT64_T, to < 0 ? MPI_PROC_NULL : static_cast<int>(to),
-                             setup_tag, in.data(), static_cast<int>(fields), MPI_INT64_T,
-                             from < 0 ? MPI_PROC_NULL : static_cast<int>(from), setup_tag, comm_.get(), MPI_STATUS_IGNORE),
-                "MPI_Sendrecv");
+      pass_on(axis, direction, out, in);
       for (std::size_t f = 0; f < fields; ++f) {
         HaloLine& line = spec_.fields[f].lines[a];
         std::vector<Index>& known = direction > 0 ? line.below : line.above;

@@ -43,6 +43,9 @@ class HaloBoxes : public HaloPlan {
   void agree_on_order();
   // Collective. The extents of all boxes that the widths reach.
   void learn_lines();
+  // Collective: numbers go one rank on along an axis; in gets as many from the other side, where there is a rank, whose number is
+  // returned (-1: none).
+  Index pass_on(int axis, int direction, const std::vector<Index>& out, std::vector<Index>& in) const;
   void compare_faces() const;
   [[nodiscard]] bool spread_lines();
   // Both ends of every message mean the same bytes.
