@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <utility>
 
 #include "api/failure.hpp"
@@ -50,7 +49,5 @@ std::optional<double> asked_effort_s(MPI_Info info) {
   const std::string text = asked(info, "rankwise_effort", "RANKWISE_EFFORT");
   return text.empty() ? std::nullopt : std::optional(read_seconds(text, "the effort of the mapping"));
 }
-
-double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace rankwise::api

@@ -15,7 +15,5 @@ namespace rankwise::api {
 [[nodiscard]] std::string asked(MPI_Info info, const char* key, const char* variable);
 // The time of the key rankwise_effort, else of RANKWISE_EFFORT, as in 10ms; nothing where neither is set. Throws Failure.
 [[nodiscard]] std::optional<double> asked_effort_s(MPI_Info info);
-// A clock that never goes back; not MPI's, for nothing of MPI is linked where this is preloaded.
-[[nodiscard]] double now_s();
 
 }  // namespace rankwise::api

@@ -134,7 +134,7 @@ Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem
   if (rank == 0) {
     agreement.attempt([&] {
       const MappingOptions options =
-          request.effort_s ? by_clock(*request.effort_s, now_s) : MappingOptions{.steps = worthwhile_steps(problem)};
+          request.effort_s ? by_clock(*request.effort_s, steady_s) : MappingOptions{.steps = worthwhile_steps(problem)};
       const auto mapping = request.algorithm->prepare(problem, options);
       if (may_keep) {
         std::vector<NodeId> node_of_cell(cells.size());
@@ -308,7 +308,7 @@ Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<doub
   Agreement search;
   search.attempt([&] {
     if (rank != 0) return;
-    MappingOptions options = by_clock(effort_s.value_or(0.0), now_s);
+    MappingOptions options = by_clock(effort_s.value_or(0.0), steady_s);
     const WeightedGraph both_ways = graph_of(size, graph);
     const Index sweep = static_cast<Index>(both_ways.edges.size()) + size;
     if (!effort_s) options.steps = std::min(usual_steps, enough_sweeps * sweep);  // the same map each time
@@ -462,7 +462,7 @@ void map_graph_alone(std::int32_t vertices, const int first[], const int targets
     refuse_argument("first, node_sizes or node_of_vertex is NULL: give all three");
   }
   if (!(effort_s >= 0.0 && effort_s <= 1e6)) refuse_argument("the effort must be 0 to 1e6 s");
-  const MappingOptions options = by_clock(effort_s, now_s);
+  const MappingOptions options = by_clock(effort_s, steady_s);
   std::vector<Sent> sent;
   for (std::int32_t v = 0; v < vertices; ++v) {
     if (first[0] != 0 || first[v + 1] < first[v]) {

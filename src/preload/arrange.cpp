@@ -284,9 +284,7 @@ bool arranged(const char* name, Handle comm, void* made, Make&& make) noexcept {
     *static_cast<MPI_Comm*>(made) = make(cut);
     const bool gains = cut.after < cut.before;
     count_placed(Topology::graph, gains ? "multisection" : nullptr);
-    int rank = -1;
-    MPI_Comm_rank((MPI_Comm)comm, &rank);
-    if (rank != 0) return true;
+    if (!is_first((MPI_Comm)comm)) return true;
     const std::string between = "weight " + std::to_string(cut.before);
     say((std::string(name) + ": " +
          (gains ? between + " between nodes becomes " + std::to_string(cut.after)

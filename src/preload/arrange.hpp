@@ -15,6 +15,10 @@ using Handle = std::uintptr_t;
 enum class Family { mpi_abi, mpich, open_mpi, unknown };
 [[nodiscard]] Family compiled_for() noexcept;
 [[nodiscard]] Family running() noexcept;  // that of the program
+// A handle as all calls give it: where it is an int, the upper half of its word is as it was.
+[[nodiscard]] inline Handle bits_of(Handle handle) noexcept {
+  return compiled_for() == Family::mpich ? handle & 0xFFFFFFFFU : handle;
+}
 [[nodiscard]] bool some_library_is_for(Family family) noexcept;
 [[nodiscard]] const char* name_of(Family family) noexcept;
 

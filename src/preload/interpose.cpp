@@ -12,12 +12,12 @@
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "api/environment.hpp"
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
 #include "preload/neighbor.hpp"
@@ -102,17 +102,12 @@ void from_fortran(const char* name, const int* comm, const int* ndims, const int
   original(comm, ndims, dims, periods, reorder, cart, ierror);
 }
 
-bool wants_graphs() {
-  const char* value = std::getenv("RANKWISE_GRAPHS");
-  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-}
-
 // A function that takes a graph: arranged where that was asked for, else as the program's MPI does it.
 template <class Arrange, class Call>
 int graph_from_c(const char* name, Handle comm, bool reorder, void* made, Arrange&& arranged, Call&& call) {
   if (!inside) {
     count_call(Topology::graph, reorder);
-    if (reorder && !wants_graphs()) {
+    if (reorder && !api::environment_flag("RANKWISE_GRAPHS")) {
       const std::string why =
           std::string(name) + " is left as it is: 'rankwise preload --graphs' places such communicators, too";
       remember_left(Topology::graph, why.c_str());

@@ -1,7 +1,6 @@
 #include "preload/neighbor.hpp"
 
 #include <mpi.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mpi/mpi.hpp"
 #include "preload/arrange.hpp"
 #include "preload/neighbor_exchange.hpp"
 
@@ -31,12 +31,6 @@ NeighborMode read_mode() {
         text);
   }
   return NeighborMode::off;
-}
-
-double now_s() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 int own(const NeighborCall& call) {
@@ -102,10 +96,10 @@ void decide(Trial& trial, MPI_Comm comm) {
 
 int tried(const NeighborCall& call, const std::shared_ptr<NeighborState>& state, Trial& trial,
           const std::shared_ptr<Plan>& plan, const Arguments& arguments, int wrong) {
-  const double start_s = now_s();
+  const double start_s = steady_s();
   const bool ours = trial.ours_next() && wrong == MPI_SUCCESS;
   const int code = ours ? exchange(state, plan, arguments) : own(call);
-  trial.time_s[static_cast<std::size_t>(trial.done)] = now_s() - start_s;
+  trial.time_s[static_cast<std::size_t>(trial.done)] = steady_s() - start_s;
   if (++trial.done == Trial::calls) decide(trial, state->comm);
   return code;
 }

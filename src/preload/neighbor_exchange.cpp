@@ -225,12 +225,10 @@ struct Pending {
 };
 using Shared = std::shared_ptr<Pending>;
 
-std::uint64_t bits(MPI_Request request) {
-  return compiled_for() == Family::mpich ? (Handle)request & 0xFFFFFFFFU : (Handle)request;
-}
+Handle bits(MPI_Request request) { return bits_of((Handle)request); }
 
 std::mutex guarding;
-std::unordered_map<std::uint64_t, Shared>& pending = *new std::unordered_map<std::uint64_t, Shared>;
+std::unordered_map<Handle, Shared>& pending = *new std::unordered_map<Handle, Shared>;
 int last_tag = 0;
 
 // Of this rank alone.

@@ -15,11 +15,11 @@ namespace rankwise::preload {
 namespace {
 
 std::mutex guarding_types;
-std::unordered_set<std::uint64_t>& known_types = *new std::unordered_set<std::uint64_t>;  // calls come until the very end
+std::unordered_set<Handle>& known_types = *new std::unordered_set<Handle>;  // calls come until the very end
 std::atomic<std::uint64_t> freed{0};
 std::atomic<bool> some_known{false};
 
-std::uint64_t bits(MPI_Datatype type) { return compiled_for() == Family::mpich ? (Handle)type & 0xFFFFFFFFU : (Handle)type; }
+Handle bits(MPI_Datatype type) { return bits_of((Handle)type); }
 
 void remember_type(MPI_Datatype type, Plan& plan) {
   if (is_predefined(type)) return;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "api/environment.hpp"
 #include "preload/arrange.hpp"
 #include "preload/look_up.hpp"
 #include "preload/neighbor.hpp"
@@ -85,8 +86,7 @@ struct AtEnd {
 }  // namespace
 
 void say(const char* text) noexcept {
-  const char* value = std::getenv("RANKWISE_VERBOSE");
-  if (value == nullptr || *value == '\0' || std::strcmp(value, "0") == 0) return;
+  if (!api::environment_flag("RANKWISE_VERBOSE")) return;
   said = true;
   std::fprintf(stderr, "rankwise: %s\n", text);
 }

@@ -25,8 +25,6 @@ std::vector<Watched>& all_watched = *new std::vector<Watched>;  // calls come un
 std::mutex guarding;
 constexpr std::size_t most_watched = 16;
 
-Handle bits_of(Handle handle) { return compiled_for() == Family::mpich ? handle & 0xFFFFFFFFU : handle; }
-
 // What has shown itself is reported, and what is in order is watched no longer.
 void settle() {
   std::erase_if(all_watched, [](const Watched& one) {
