@@ -243,6 +243,13 @@ MappingOptions by_clock(double seconds, double (*now_s)()) {
   return result;
 }
 
+MappingOptions first_half(const MappingOptions& options) {
+  MappingOptions half = options;
+  half.steps /= 2;
+  if (options.left_s) half.left_s = [all = options.left_s, kept = options.left_s() / 2] { return all() - kept; };
+  return half;
+}
+
 Index worthwhile_steps(const MappingProblem& problem) {
   MappingOptions none;
   none.steps = 0;

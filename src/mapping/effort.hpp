@@ -62,6 +62,9 @@ class Effort {
 // A search that ends so many seconds from now by the caller's clock; none at 0.
 [[nodiscard]] MappingOptions by_clock(double seconds, double (*now_s)());
 
+// What leaves half of the effort.
+[[nodiscard]] MappingOptions first_half(const MappingOptions& options);
+
 // How many steps are worth spending where the caller names no time: a millisecond for each message that a node could
 // still be spared (what is between the best of all algorithms without a search and the lower bound, over the nodes), as
 // if a message across nodes cost a microsecond more than one within, a thousand times. At least a millisecond, for the

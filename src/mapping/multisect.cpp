@@ -279,27 +279,31 @@ struct Share {
   std::vector<Vertex> whole;  // each vertex in the graph of all
 };
 
-Share share_of(const Share& both, const std::vector<Side>& side, Side half) {
-  Share result;
-  std::vector<Vertex> number(side.size());
-  std::size_t edges = 0;
-  for (Vertex v = 0; v < both.graph.vertices(); ++v) {
-    if (side[slot(v)] != half) continue;
-    number[slot(v)] = static_cast<Vertex>(result.whole.size());
-    result.whole.push_back(both.whole[slot(v)]);
-    edges += both.graph.edges_of(v).size();
+// What is in each group of vertices, without what leads out of it.
+template <class Group>
+std::vector<Share> shares_of(const WeightedGraph& graph, std::span<const Group> group, std::size_t groups) {
+  std::vector<Share> shares(groups);
+  const auto share = [&](Vertex v) -> Share& { return shares[static_cast<std::size_t>(group[slot(v)])]; };
+  std::vector<Vertex> number(group.size());
+  std::vector<std::size_t> edges(groups, 0);
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    number[slot(v)] = static_cast<Vertex>(share(v).whole.size());
+    share(v).whole.push_back(v);
+    edges[static_cast<std::size_t>(group[slot(v)])] += graph.edges_of(v).size();
   }
-  result.graph.first.reserve(result.whole.size() + 1);
-  result.graph.edges.reserve(edges);
-  for (Vertex v = 0; v < both.graph.vertices(); ++v) {
-    if (side[slot(v)] != half) continue;
-    if (!both.graph.ranks.empty()) result.graph.ranks.push_back(both.graph.ranks_of(v));
-    for (const auto& edge : both.graph.edges_of(v)) {
-      if (side[slot(edge.to)] == half) result.graph.edges.push_back({number[slot(edge.to)], edge.weight});
+  for (std::size_t g = 0; g < groups; ++g) {
+    Share& own = shares[g];
+    own.graph.first.reserve(own.whole.size() + 1);
+    own.graph.edges.reserve(edges[g]);
+    for (const Vertex v : own.whole) {
+      if (!graph.ranks.empty()) own.graph.ranks.push_back(graph.ranks_of(v));
+      for (const auto& edge : graph.edges_of(v)) {
+        if (group[slot(edge.to)] == group[slot(v)]) own.graph.edges.push_back({number[slot(edge.to)], edge.weight});
+      }
+      own.graph.first.push_back(static_cast<std::uint32_t>(own.graph.edges.size()));
     }
-    result.graph.first.push_back(static_cast<std::uint32_t>(result.graph.edges.size()));
   }
-  return result;
+  return shares;
 }
 
 class Multisection {
@@ -326,13 +330,15 @@ class Multisection {
     Random random(mixed(seed_ ^ mixed((static_cast<std::uint64_t>(from) << 32) + static_cast<std::uint64_t>(to))));
     std::vector<Side> side = halved(share.graph, first, total, tries_, random);
     if (share.graph.ranks.empty()) make_exact(share.graph, first, total, side);
-    Share left = share_of(share, side, 0);
-    Share right = share_of(share, side, 1);
+    std::vector<Share> halves = shares_of<Side>(share.graph, side, 2);
+    for (Share& half : halves) {
+      for (Vertex& v : half.whole) v = share.whole[slot(v)];
+    }
     share = {};
     side = {};
     run_both(
-        threads > 1, [&] { run(std::move(left), from, middle, std::max(1, threads / 2)); },
-        [&] { run(std::move(right), middle, to, std::max(1, threads - threads / 2)); });
+        threads > 1, [&] { run(std::move(halves[0]), from, middle, std::max(1, threads / 2)); },
+        [&] { run(std::move(halves[1]), middle, to, std::max(1, threads - threads / 2)); });
   }
 
   std::vector<NodeId> take() { return std::move(node_); }
@@ -425,30 +431,10 @@ GraphMap grouped(const WeightedGraph& graph, const NodeTree& tree, const Mapping
   return map;
 }
 
-// What is in each group of vertices, without what leads out of it.
-std::vector<Share> shares_of(const WeightedGraph& graph, std::span<const NodeId> group, std::size_t groups) {
-  std::vector<Share> shares(groups);
-  std::vector<Vertex> number(slot(graph.vertices()));
-  for (Vertex v = 0; v < graph.vertices(); ++v) {
-    auto& whole = shares[slot(group[slot(v)])].whole;
-    number[slot(v)] = static_cast<Vertex>(whole.size());
-    whole.push_back(v);
-  }
-  for (Share& share : shares) {
-    for (const Vertex v : share.whole) {
-      for (const auto& edge : graph.edges_of(v)) {
-        if (group[slot(edge.to)] == group[slot(v)]) share.graph.edges.push_back({number[slot(edge.to)], edge.weight});
-      }
-      share.graph.first.push_back(static_cast<std::uint32_t>(share.graph.edges.size()));
-    }
-  }
-  return shares;
-}
-
 // first_nodes: of each group, and how many nodes there are.
 std::vector<NodeId> within(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options,
                            std::span<const NodeId> group, std::span<const NodeId> first_nodes) {
-  std::vector<Share> shares = shares_of(graph, group, first_nodes.size() - 1);
+  std::vector<Share> shares = shares_of<NodeId>(graph, group, first_nodes.size() - 1);
   Multisection whole(graph, tree, options);
   for_all(shares.size(), static_cast<std::size_t>(std::max(1, options.threads)),
           [&](std::size_t g, std::size_t) { whole.run(std::move(shares[g]), first_nodes[g], first_nodes[g + 1], 1); });

@@ -243,14 +243,6 @@ class Ranked {
   std::vector<Entry> entries_;
 };
 
-// What leaves half of the effort.
-MappingOptions first_half(const MappingOptions& options) {
-  MappingOptions half = options;
-  half.steps /= 2;
-  if (options.left_s) half.left_s = [all = options.left_s, kept = options.left_s() / 2] { return all() - kept; };
-  return half;
-}
-
 class Searched final : public Mapping {
  public:
   Searched(std::unique_ptr<Mapping> mapping, Index steps) : mapping_(std::move(mapping)), steps_(steps) {}

@@ -434,10 +434,8 @@ std::vector<Partition> search_front(std::vector<Partition> starts, const Mapping
                                     Effort& effort) {
   Front front;
   for (const Partition& start : starts) front.offer(start);
-  MappingOptions half = options;
+  MappingOptions half = first_half(options);
   half.objective = Objective::j_sum;
-  half.steps = options.steps / 2;
-  if (options.left_s) half.left_s = [all = options.left_s, kept = options.left_s() / 2] { return all() - kept; };
   Effort first(half);
   Partition best = search(std::move(starts), half, bound, first);
   front.offer(best);
