@@ -42,7 +42,7 @@ using rankwise::Stencil;
 template <typename T>
 using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
-using NodeOfCell = nb::ndarray<const NodeId, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NodeOfCell = Input<NodeId>;
 
 template <typename T, typename Fill>
 Array<T> filled_array(Index length, Fill fill) {
@@ -54,6 +54,12 @@ Array<T> filled_array(Index length, Fill fill) {
   }
   nb::capsule owner(data.get(), [](void* pointer) noexcept { delete[] static_cast<T*>(pointer); });
   return Array<T>(data.release(), {entries}, owner);
+}
+
+template <typename T>
+Array<T> array_of(std::span<const T> values) {
+  return filled_array<T>(static_cast<Index>(values.size()),
+                         [&](std::span<T> result) { std::ranges::copy(values, result.begin()); });
 }
 
 MappingProblem problem(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
@@ -167,7 +173,7 @@ Array<NodeId> balance_map(std::vector<Index> dims, const std::vector<Index>& nod
                           const NodeOfCell& node_of_cell, std::vector<Index> weights, std::vector<bool> periodic) {
   const MappingProblem given =
       problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
-  const std::span<const NodeId> nodes(node_of_cell.data(), node_of_cell.size());
+  const std::span<const NodeId> nodes = span_of(node_of_cell);
   if (static_cast<Index>(nodes.size()) != given.grid.size() ||
       std::ranges::any_of(nodes, [&](NodeId node) { return node < 0 || node >= given.nodes.nodes(); })) {
     rankwise::invalid("the map does not fit: give one node, counted from 0, for each cell");
@@ -178,8 +184,7 @@ Array<NodeId> balance_map(std::vector<Index> dims, const std::vector<Index>& nod
   unlimited.steps = std::numeric_limits<Index>::max();
   rankwise::Effort effort(unlimited);
   rankwise::repair(partition, effort);
-  return filled_array<NodeId>(given.grid.size(),
-                              [&](std::span<NodeId> result) { std::ranges::copy(partition.part_of_cell(), result.begin()); });
+  return array_of(partition.part_of_cell());
 }
 
 // The graph in compressed rows: where each cell's neighbours begin, the neighbours, and what is sent both ways.
@@ -188,24 +193,16 @@ std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>> stenci
                                                                                         std::vector<Coords> stencil,
                                                                                         std::vector<Index> weights) {
   const Grid grid(std::move(dims), std::move(periodic));
-  const rankwise::StencilGraph graph(grid, Stencil(grid.ndim(), std::move(stencil), std::move(weights)));
+  const rankwise::WeightedGraph traffic =
+      traffic_of(rankwise::StencilGraph(grid, Stencil(grid.ndim(), std::move(stencil), std::move(weights))));
   std::vector<std::int32_t> others;
   std::vector<std::int32_t> sent;
-  std::vector<std::int32_t> first;
-  for (std::int32_t cell = 0; cell < graph.cells(); ++cell) {
-    first.push_back(static_cast<std::int32_t>(others.size()));
-    for (const auto& edge : graph.edges(cell)) {
-      if (edge.out + edge.in == 0) continue;
-      others.push_back(edge.cell);
-      sent.push_back(edge.out + edge.in);
-    }
+  for (const auto& [to, weight] : traffic.edges) {
+    others.push_back(to);
+    sent.push_back(weight);
   }
-  first.push_back(static_cast<std::int32_t>(others.size()));
-  const auto array = [](const std::vector<std::int32_t>& values) {
-    return filled_array<std::int32_t>(static_cast<Index>(values.size()),
-                                      [&](std::span<std::int32_t> result) { std::ranges::copy(values, result.begin()); });
-  };
-  return {array(first), array(others), array(sent)};
+  const std::vector<std::int32_t> first(traffic.first.begin(), traffic.first.end());
+  return {array_of<std::int32_t>(first), array_of<std::int32_t>(others), array_of<std::int32_t>(sent)};
 }
 
 std::pair<Index, std::string> lower_bound(std::vector<Index> dims, const std::vector<Index>& node_sizes,
@@ -228,14 +225,12 @@ std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dim
     const nb::gil_scoped_release unlocked;
     inner = rankwise::divide(grid, offsets, level, ways, options(steps, "j_sum", seed));
   }
-  auto parts = filled_array<NodeId>(grid.size(),
-                                    [&](std::span<NodeId> result) { std::ranges::copy(inner.part_of_cell, result.begin()); });
-  return {std::move(parts), std::move(inner.sizes)};
+  return {array_of<NodeId>(inner.part_of_cell), std::move(inner.sizes)};
 }
 
 // Steps, seed, seconds and threads, as for options.
 using Search = std::tuple<Index, std::uint64_t, double, int>;
-using Words = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Words = Input<std::int32_t>;
 
 // A division of any graph into parts of given sizes: the best of some, improved by a search.
 Array<NodeId> divide_graph(const Words& first, const Words& others, const Words& out, const Words& in,
@@ -258,7 +253,7 @@ Array<NodeId> divide_graph(const Words& first, const Words& others, const Words&
       ++held[static_cast<std::size_t>(part)];
     }
     if (held != sizes) rankwise::invalid("a start does not fill the parts");
-    begun.emplace_back(graph, parts, std::span<const NodeId>(start.data(), start.size()));
+    begun.emplace_back(graph, parts, span_of(start));
   }
   const auto [steps, seed, seconds, threads] = search;
   const MappingOptions chosen = options(steps, objective, seed, seconds, threads);
@@ -304,8 +299,7 @@ Array<NodeId> balance_graph(const Words& first, const Words& others, const Words
   }
   rankwise::GraphMap map(graph, tree, std::move(begun));
   rankwise::repair(map);
-  return filled_array<NodeId>(graph.vertices(),
-                              [&](std::span<NodeId> result) { std::ranges::copy(map.nodes(), result.begin()); });
+  return array_of<NodeId>(map.nodes());
 }
 
 Index total_edges(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
@@ -318,7 +312,7 @@ std::pair<Index, Index> score(std::vector<Index> dims, std::vector<bool> periodi
                               const NodeOfCell& node_of_cell, std::vector<Index> weights) {
   const Grid grid(std::move(dims), std::move(periodic));
   const Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
-  const std::span<const NodeId> nodes(node_of_cell.data(), node_of_cell.size());
+  const std::span<const NodeId> nodes = span_of(node_of_cell);
   const nb::gil_scoped_release unlocked;
   const rankwise::Score result = rankwise::score(grid, offsets, nodes);
   return {result.j_sum, result.j_max};
