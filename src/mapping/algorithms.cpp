@@ -57,26 +57,31 @@ const MappingAlgorithm& mapping_algorithm(std::string_view name) {
   invalid("mapping algorithm '" + std::string(name.substr(0, 40)) + "' is unknown: take one of " + names);
 }
 
-// Auto: tries all algorithms and keeps the best map; of equally good ones that of the simpler algorithm.
-
 namespace {
 
-class Picked final : public Mapping {
+class Told final : public Mapping {
  public:
-  Picked(std::string_view name, std::unique_ptr<Mapping> mapping) : name_(name), mapping_(std::move(mapping)) {}
+  Told(std::unique_ptr<Mapping> mapping, Index steps, std::string_view picked)
+      : mapping_(std::move(mapping)), steps_(steps), picked_(picked) {}
 
   [[nodiscard]] Index cell_of_rank(Index rank) const override { return mapping_->cell_of_rank(rank); }
   void all_runs(RunSink& sink) const override { mapping_->all_runs(sink); }
-  [[nodiscard]] std::string_view picked() const override { return name_; }
-  [[nodiscard]] Index steps() const override { return mapping_->steps(); }
+  [[nodiscard]] std::string_view picked() const override { return picked_; }
+  [[nodiscard]] Index steps() const override { return steps_; }
 
  private:
-  std::string_view name_;
   std::unique_ptr<Mapping> mapping_;
+  Index steps_;
+  std::string_view picked_;
 };
 
 }  // namespace
 
+std::unique_ptr<Mapping> told(std::unique_ptr<Mapping> mapping, Index steps, std::string_view picked) {
+  return std::make_unique<Told>(std::move(mapping), steps, picked);
+}
+
+// Auto: tries all algorithms and keeps the best map; of equally good ones that of the simpler algorithm.
 std::unique_ptr<Mapping> prepare_auto(const MappingProblem& problem, const MappingOptions& options) {
   std::vector<NodeId> node_of_cell(static_cast<std::size_t>(problem.grid.size()));
   std::unique_ptr<Mapping> best;
@@ -108,7 +113,8 @@ std::unique_ptr<Mapping> prepare_auto(const MappingProblem& problem, const Mappi
     name = each->name;
     least = value;
   }
-  return std::make_unique<Picked>(name, std::move(best));
+  const Index steps = best->steps();
+  return told(std::move(best), steps, name);
 }
 
 // Blocked: rank r takes cell r.

@@ -316,7 +316,7 @@ double mean_node_size(const NodeSizes& nodes) {
   return static_cast<double>(nodes.ranks()) / static_cast<double>(nodes.nodes());
 }
 
-CutAxes cut_as_paper(const MappingProblem& problem) {
+CutAxes cut_axes(const MappingProblem& problem, bool as_paper) {
   const std::vector<double> alpha = distortion_factors(problem.stencil);
   const double n = mean_node_size(problem.nodes);
   const std::size_t longest = longest_axis(problem.grid);
@@ -324,32 +324,13 @@ CutAxes cut_as_paper(const MappingProblem& problem) {
   std::size_t count = 0;
   double product = 1;
   for (std::size_t axis = 0; axis < alpha.size(); ++axis) {
-    double length = 1;
-    if (alpha[axis] > 0) {
-      length = std::pow(alpha[axis] * n / product, 1.0 / static_cast<double>(alpha.size() - axis));
-      product *= length;
-    }
+    if (!as_paper && axis == longest) continue;
+    const std::size_t root = as_paper ? alpha.size() - axis : alpha.size();
+    const double length = alpha[axis] > 0 ? std::pow(alpha[axis] * n / product, 1.0 / static_cast<double>(root)) : 1;
     const Index cells = problem.grid.dims()[axis];
-    if (axis != longest) cuts[count++] = Strips(axis, cells, strip_count(cells, length));
-  }
-  return cuts;
-}
-
-CutAxes cut_as_code(const MappingProblem& problem) {
-  const std::vector<double> alpha = distortion_factors(problem.stencil);
-  const double n = mean_node_size(problem.nodes);
-  const std::size_t longest = longest_axis(problem.grid);
-  CutAxes cuts;
-  std::size_t count = 0;
-  double product = 1;
-  for (std::size_t axis = 0; axis < alpha.size(); ++axis) {
-    if (axis == longest) continue;
-    double length = 1;
-    if (alpha[axis] > 0) length = std::pow(alpha[axis] * n / product, 1.0 / static_cast<double>(alpha.size()));
-    const Index cells = problem.grid.dims()[axis];
-    cuts[count] = Strips(axis, cells, strip_count(cells, length));
-    if (alpha[axis] > 0) product *= static_cast<double>(cells / cuts[count].count);
-    ++count;
+    const Strips strips(axis, cells, strip_count(cells, length));
+    if (alpha[axis] > 0) product *= as_paper ? length : static_cast<double>(cells / strips.count);
+    if (axis != longest) cuts[count++] = strips;
   }
   return cuts;
 }
@@ -456,11 +437,11 @@ class StencilStrips final : public Mapping {
 }  // namespace
 
 std::unique_ptr<Mapping> prepare_stencil_strips_paper(const MappingProblem& problem) {
-  return std::make_unique<StencilStrips>(problem, cut_as_paper(problem));
+  return std::make_unique<StencilStrips>(problem, cut_axes(problem, true));
 }
 
 std::unique_ptr<Mapping> prepare_stencil_strips_code(const MappingProblem& problem) {
-  return std::make_unique<StencilStrips>(problem, cut_as_code(problem));
+  return std::make_unique<StencilStrips>(problem, cut_axes(problem, false));
 }
 
 // Nodecart (W. D. Gropp, Using node and socket information to implement MPI Cartesian topologies, Parallel Computing

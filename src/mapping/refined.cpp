@@ -243,19 +243,6 @@ class Ranked {
   std::vector<Entry> entries_;
 };
 
-class Searched final : public Mapping {
- public:
-  Searched(std::unique_ptr<Mapping> mapping, Index steps) : mapping_(std::move(mapping)), steps_(steps) {}
-
-  [[nodiscard]] Index cell_of_rank(Index rank) const override { return mapping_->cell_of_rank(rank); }
-  void all_runs(RunSink& sink) const override { mapping_->all_runs(sink); }
-  [[nodiscard]] Index steps() const override { return steps_; }
-
- private:
-  std::unique_ptr<Mapping> mapping_;
-  Index steps_;
-};
-
 std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem, const MappingOptions& asked, bool is_front) {
   const Index edges = problem.grid.size() * static_cast<Index>(problem.stencil.offsets().size());
   const MappingOptions options = with_room(asked, edges);
@@ -339,12 +326,12 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     std::vector<std::unique_ptr<Mapping>> result;
     if (is_front) {
       for (const auto& nodes : found) {
-        result.push_back(std::make_unique<Searched>(table_mapping(problem.nodes, nodes), effort.spent() + planned));
+        result.push_back(told(table_mapping(problem.nodes, nodes), effort.spent() + planned));
       }
       return result;
     }
     for (const auto& nodes : found) maps.add(table_mapping(problem.nodes, nodes));
-    return only(std::make_unique<Searched>(maps.take_best(), effort.spent() + planned));
+    return only(told(maps.take_best(), effort.spent() + planned));
   }
   const StencilGraph& cells = graph->cells;
   std::vector<Partition> starts;
@@ -371,7 +358,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   }
   std::vector<std::unique_ptr<Mapping>> result;
   for (const Partition& map : found) {
-    result.push_back(std::make_unique<Searched>(table_mapping(problem.nodes, map.part_of_cell()), effort.spent() + planned));
+    result.push_back(told(table_mapping(problem.nodes, map.part_of_cell()), effort.spent() + planned));
   }
   return result;
 }
