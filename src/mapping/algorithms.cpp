@@ -59,9 +59,9 @@ const MappingAlgorithm& mapping_algorithm(std::string_view name) {
 
 namespace {
 
-class Told final : public Mapping {
+class Annotated final : public Mapping {
  public:
-  Told(std::unique_ptr<Mapping> mapping, Index steps, std::string_view picked)
+  Annotated(std::unique_ptr<Mapping> mapping, Index steps, std::string_view picked)
       : mapping_(std::move(mapping)), steps_(steps), picked_(picked) {}
 
   [[nodiscard]] Index cell_of_rank(Index rank) const override { return mapping_->cell_of_rank(rank); }
@@ -77,8 +77,8 @@ class Told final : public Mapping {
 
 }  // namespace
 
-std::unique_ptr<Mapping> told(std::unique_ptr<Mapping> mapping, Index steps, std::string_view picked) {
-  return std::make_unique<Told>(std::move(mapping), steps, picked);
+std::unique_ptr<Mapping> annotated(std::unique_ptr<Mapping> mapping, Index steps, std::string_view picked) {
+  return std::make_unique<Annotated>(std::move(mapping), steps, picked);
 }
 
 // Auto: tries all algorithms and keeps the best map; of equally good ones that of the simpler algorithm.
@@ -114,7 +114,7 @@ std::unique_ptr<Mapping> prepare_auto(const MappingProblem& problem, const Mappi
     least = value;
   }
   const Index steps = best->steps();
-  return told(std::move(best), steps, name);
+  return annotated(std::move(best), steps, name);
 }
 
 // Blocked: rank r takes cell r.

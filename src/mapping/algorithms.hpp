@@ -17,7 +17,7 @@ std::unique_ptr<Mapping> prepare_random(const MappingProblem& problem, const Map
 std::unique_ptr<Mapping> prepare_refined(const MappingProblem& problem, const MappingOptions& options);
 
 // The same map, which also tells how many steps its search took and, for auto, which algorithm it is from.
-std::unique_ptr<Mapping> told(std::unique_ptr<Mapping> mapping, Index steps, std::string_view picked = {});
+std::unique_ptr<Mapping> annotated(std::unique_ptr<Mapping> mapping, Index steps, std::string_view picked = {});
 
 // The distance in cells between neighbours along each axis of a row-major grid.
 inline AxisValues strides_of(const Grid& grid) {

@@ -326,12 +326,12 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
     std::vector<std::unique_ptr<Mapping>> result;
     if (is_front) {
       for (const auto& nodes : found) {
-        result.push_back(told(table_mapping(problem.nodes, nodes), effort.spent() + planned));
+        result.push_back(annotated(table_mapping(problem.nodes, nodes), effort.spent() + planned));
       }
       return result;
     }
     for (const auto& nodes : found) maps.add(table_mapping(problem.nodes, nodes));
-    return only(told(maps.take_best(), effort.spent() + planned));
+    return only(annotated(maps.take_best(), effort.spent() + planned));
   }
   const StencilGraph& cells = graph->cells;
   std::vector<Partition> starts;
@@ -358,7 +358,7 @@ std::vector<std::unique_ptr<Mapping>> refined_maps(const MappingProblem& problem
   }
   std::vector<std::unique_ptr<Mapping>> result;
   for (const Partition& map : found) {
-    result.push_back(told(table_mapping(problem.nodes, map.part_of_cell()), effort.spent() + planned));
+    result.push_back(annotated(table_mapping(problem.nodes, map.part_of_cell()), effort.spent() + planned));
   }
   return result;
 }
