@@ -178,7 +178,8 @@ def hang_of(ranks: Iterable[LiveRank]) -> Hang | None:
         calls = list(dict.fromkeys(of[rank].call for rank in cycle))
         collectives = len(calls) > 1 and all(of[rank].whom.startswith("for ") for rank in cycle)
         how = f" in different collectives, {' and '.join(map(str, calls))}" if collectives else ""
-        return Hang(tuple(cycle), f"ranks {ranges(cycle)} wait for each other{how}")
+        who = f"ranks {ranges(cycle)} wait for each other" if len(cycle) > 1 else f"rank {cycle[0]} waits for itself"
+        return Hang(tuple(cycle), f"{who}{how}")
     plural = "s" * (len(stuck) > 1)
     waits = "wait" if plural else "waits"
     return Hang(tuple(sorted(stuck)), f"rank{plural} {ranges(sorted(stuck))} {waits} for rank {ranges(gone)}, which has ended")

@@ -42,6 +42,8 @@ def test_who_waits_for_ever_is_told_from_who_waits() -> None:
     assert ranks_of(ended, waits(1, 0, 2, of_any=True), waits(2, 1)) == (1, 2)
     assert ranks_of(ended, waits(1, 0), waits(2, 1)) == (1, 2)
     assert ranks_of(runs, waits(1), waits(2, 1)) is None  # for whom is not known
+    alone = hang_of((runs, waits(1, 1)))
+    assert alone is not None and alone.why == "rank 1 waits for itself"
 
 
 @contextmanager
@@ -86,7 +88,7 @@ def test_a_deadlock_is_named(
 ) -> None:  # fmt: skip
     program = build("pip", "hangs.c", "-g")
     with running([*start("pip", 3), str(program), mode, "120"], tmp_path / "app.comm"):
-        found = awaited(tmp_path / "app.comm", lambda of: of.deadlock is not None)
+        found = awaited(tmp_path / "app.comm", lambda of: of.deadlock is not None and of.deadlock.ranks == ranks)
     assert found.deadlock is not None and found.deadlock.ranks == ranks and why in found.deadlock.why
     (said,) = (note for note in read_record(tmp_path / "app.comm").header["notes"] if "deadlock: " in note)
     assert why in said and "hangs.c:" in said  # the record has it, too, of a program that was ended meanwhile
