@@ -365,7 +365,8 @@ void bind_cost(nb::module_& m) {
   nb::class_<Judged>(m, "Judged", "A program on a placement, to be priced for any block size and machine.")
       .def(
           "cost", [](const Judged& self, Index block_bytes, const Machine& on) { return self.walk.cost(block_bytes, on); },
-          nb::arg("block_bytes"), nb::arg("machine"), "Raises ValueError where the machine lacks a link.")
+          nb::arg("block_bytes"), nb::arg("machine"), nb::call_guard<nb::gil_scoped_release>(),
+          "Raises ValueError where the machine lacks a link.")
       .def("history", &history, nb::arg("block_bytes"), nb::arg("machine"),
            "Return the cost, and when each rank did what, of a program whose ranks all stay at their places: of each message "
            "rank, "

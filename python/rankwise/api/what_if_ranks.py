@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from rankwise.api.projecting import WhatIf
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from rankwise.observe.record import Record
 
 _MOST_COUNTS = 64
+_MOST_THREADS = 4  # thousands of ranks take hundreds of megabytes each
 
 
 @record
@@ -195,13 +198,18 @@ def other_ranks(question: WhatIf) -> OtherRanks:
         )
     count = base.steps.in_run(float(base.record.header.get("seconds", 0.0))) if question.compute else None
     tried = checks(scaling, where, there)
-    rows, refused = [], []
     require_nodes(question, counts[-1], -(-counts[-1] // max(1, each)))
-    for ranks in counts:
+
+    def answered(ranks: int) -> WhatIfRow | str:
         try:
-            rows.append(priced(scaling, ranks, where, there, tried, count))
+            return priced(scaling, ranks, where, there, tried, count)
         except NoTemplateError as error:
-            refused.append(f"{ranks} ranks: {error}")
+            return f"{ranks} ranks: {error}"
+
+    with ThreadPoolExecutor(min(_MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
+        answers = list(pool.map(answered, counts[::-1]))[::-1]  # those that take longest first
+    rows = [answer for answer in answers if not isinstance(answer, str)]
+    refused = [answer for answer in answers if isinstance(answer, str)]
     if not rows:
         raise NoTemplateError(refused[0])
     return OtherRanks(
