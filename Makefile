@@ -175,7 +175,7 @@ bench: install
 	cmake --build build/benchmarks --parallel 2 --target pingpong_osu exchange_direct halo
 	-cmake -S . -B build/benchmarks-system $(BENCHMARKS) -DMPI_CXX_COMPILER="$$(command -v mpicxx.openmpi)"
 	-cmake --build build/benchmarks-system --parallel 2 --target fft3d_peers fft3d_batch
-	$(BIN)/python benchmarks/peers.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/peers.py
 
 # Those without a peer, and the cost model beside SimGrid.
 bench-all: bench

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankwise.decide.choice import Chooser, Question
-from rankwise.engines.placement import nodes_of, profile_placement
+from rankwise.engines.placement import Placement, Seats, nodes_of, profile_placement
 from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
 from rankwise.machine.link import MOST_HALF_WIDTH, Point
@@ -23,6 +23,10 @@ DATA = Path(__file__).parents[2] / "data"
 @pytest.fixture
 def paper() -> Profile:
     return import_profile([DATA / "werner2023_pingpong.csv"], "other-node", "jureca")
+
+
+def _placed(ranks_per_node: int) -> Placement:
+    return Placement(lambda ranks: Seats().blocked(ranks, ranks_per_node), Seats().on_nodes)
 
 
 def _shift(mode: str, k: int, size_bytes: int, ranks: int = 64) -> ExchangeCase:
@@ -84,6 +88,28 @@ def test_rows_of_noise_are_extrapolated_by_no_slope_and_told_in_bounds(paper: Pr
     assert row.time_s < 1.0 < 20_000 * noise.chosen().segments[-1].beta_s_per_byte  # the slope's
     for size in (4, 20_000):
         assert gap.model_error(size) == MOST_HALF_WIDTH
+
+
+def test_a_figure_that_the_answer_does_not_rest_on_widens_nothing(paper: Profile) -> None:
+    times = ((0, 1e-6), (1000, 2e-6), (100_000, 1e-5))
+    uncertain = Link(curve_from_table([Point(size, t, t / 9, 9 * t, 9) for size, t in times], "median"))
+    both = dataclasses.replace(paper, links={**paper.links, "same-socket": uncertain})
+    case = ExchangeCase("direct", "isend", (4,), (True,), 1, 1000)
+    ends = [
+        (row.time_lo_s, row.time_hi_s)
+        for profile, each in ((paper, 1), (both, 1), (both, 4))
+        for row in predict_rows(profile, [case], _placed(each))
+    ]
+    assert ends[1] == ends[0] and ends[2][1] > 5 * ends[2][0] > 0
+    # A card that is busy nearly all the time makes the answer as uncertain as its rate is.
+    widths = []
+    for ci in ((0.9e8, 1.1e8), (0.5e8, 2e8)):
+        shared = Shared(card=Resource(1e8, ci=ci))
+        (row,) = predict_rows(
+            dataclasses.replace(both, shared=shared), [dataclasses.replace(case, message_bytes=10**6)], _placed(2)
+        )
+        widths.append(row.time_hi_s / row.time_s)
+    assert widths[0] < 1.2 and 1.8 < widths[1] < 2.2
 
 
 def test_hockney_can_be_asked_for_by_name(paper: Profile) -> None:
