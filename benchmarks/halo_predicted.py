@@ -18,9 +18,10 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
 
-from harness import OnNodes, options, require_nodes
+from harness import OnNodes, busy_s, options, require_nodes
 
 from nodes import FOUR, Nodes
 
@@ -40,12 +41,6 @@ def bar_of(mpi: str, congestion: str, rate: str) -> float:
     if mpi == "openmpi":
         return 0.25
     return 0.15 if congestion == "bbr" else 0.06 if mbit(rate) <= 10 else 0.1
-
-
-def busy_ticks() -> tuple[int, int]:
-    """Return how long this machine's processors have worked, and been there, in ticks."""
-    user, nice, system, idle, wait, *rest = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
-    return user + nice + system + sum(rest), user + nice + system + sum(rest) + idle + wait
 
 
 def main() -> int:
@@ -81,9 +76,9 @@ def main() -> int:
             grid = GRIDS["2d" if cells == 50 else "3d", ranks_per_node]
             asked = ("halo", "--grid", grid, "--box", box, "--fields", f"1x{FACES[face] // cells}", corners,
                      "--ranks-per-node", f"{ranks_per_node}", "--json")  # fmt: skip
-            began = busy_ticks()
+            before_s, began_s = busy_s(), time.monotonic()
             ran = json.loads(rankwise("run", *asked, *hosts, "--seconds", f"{given.run_seconds}"))["rows"]
-            worked, passed = (now - then for now, then in zip(busy_ticks(), began, strict=True))
+            busy_share = (busy_s() - before_s) / (time.monotonic() - began_s) / (os.cpu_count() or 1)
             for row, was in zip(json.loads(rankwise("predict", *asked, "--profile", "m.json"))["rows"], ran, strict=True):
                 assert row["algorithm"] == was["algorithm"]
                 error = row["time_s"] / was["time_s"] - 1
@@ -97,7 +92,7 @@ def main() -> int:
                 print(f"{stencil:<9} {face:>6} x{ranks_per_node} {row['algorithm']:<7} measured {1e3 * was['time_s']:8.1f} ms, "
                       f"predicted {1e3 * row['time_s']:8.1f} ({1e3 * row['time_lo_s']:.1f}-{1e3 * row['time_hi_s']:.1f}) ms: "
                       f"{100 * error:+6.1f} %{'' if holds else ' outside'}, busiest {row['busiest']['resource']} "
-                      f"{sent_mbit:.2f} Mbit/s, processors {100 * worked / passed:.0f} %", flush=True)  # fmt: skip
+                      f"{sent_mbit:.2f} Mbit/s, processors {100 * busy_share:.0f} %", flush=True)  # fmt: skip
                 if given.samples:
                     with open(given.samples, "a") as file:
                         what = {"mpi": given.mpi, "congestion": given.congestion, "rate": given.rate, "case": name}

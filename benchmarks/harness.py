@@ -83,6 +83,12 @@ def ended(missed: Sequence[object], says: str = "missed: {}", between: str = ", 
     return int(bool(missed))
 
 
+def busy_s() -> float:
+    """Return how long this machine's processors have worked since it started, in seconds of one."""
+    user, nice, system, _, _, irq, soft, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
+    return (user + nice + system + irq + soft) / os.sysconf("SC_CLK_TCK")
+
+
 def require_nodes() -> None:
     """Ends the benchmark where nodes cannot be had."""
     from nodes import why_not

@@ -23,7 +23,7 @@ from datetime import date
 from importlib import metadata
 from pathlib import Path
 
-from harness import ROWS, options
+from harness import ROWS, busy_s, options
 
 from rankwise.errors import EXIT_UNUSABLE
 from rankwise.launch.mpi import find_mpi
@@ -103,14 +103,9 @@ def versions() -> str:
 
 def _busy_cores(seconds: float = 2.0) -> float:
     """Return how many cores other programs take now."""
-
-    def busy() -> int:
-        user, nice, system, _, _, irq, soft, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
-        return user + nice + system + irq + soft
-
-    before, began_s = busy(), time.monotonic()
+    before_s, began_s = busy_s(), time.monotonic()
     time.sleep(seconds)
-    return (busy() - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began_s)
+    return (busy_s() - before_s) / (time.monotonic() - began_s)
 
 
 def rows_of(one: Comparison) -> Iterator[dict[str, object]]:
