@@ -266,16 +266,20 @@ void bind_cost(nb::module_& m) {
            "nodes, of the card and of all switches times another. Raises ValueError for factors that are not above 0.")
       .def(
           "slower",
-          [](const Machine& self, const std::map<std::string, double>& links, double card, double memory) {
-            std::array<double, rankwise::link_class_count> factors;
-            factors.fill(1.0);
-            for (const auto& [name, factor] : links) factors[static_cast<std::size_t>(link_class(name))] = factor;
-            return self.slower(factors, card, memory);
+          [](const Machine& self, const Rates& links, const Rates& shared) {
+            rankwise::Factors factors;
+            factors.links.fill(1.0);
+            for (const auto& [name, factor] : links) factors.links[static_cast<std::size_t>(link_class(name))] = factor;
+            factors.card = shared.at("card");
+            factors.memory = shared.at("memory");
+            factors.socket = shared.at("socket");
+            factors.sockets = shared.at("sockets");
+            return self.slower(factors);
           },
-          nb::arg("links"), nb::arg("card"), nb::arg("memory"),
-          "Return the machine whose links, by class, take so many times as long, and whose card and memory are so many times "
-          "as "
-          "slow.")
+          nb::arg("links"), nb::arg("shared"),
+          "Return the machine whose links, by class, take so many times as long, and whose card, memory, socket and sockets "
+          "are "
+          "so many times as slow.")
       .def("quickest", &Machine::quickest, nb::arg("sizes"),
            "Return a machine on which no program of messages of these sizes takes longer than on this one: each goes over its "
            "quickest link, nothing is shared. All links are of the class same-socket.")

@@ -218,17 +218,16 @@ Machine Machine::with_network(double latency, double bandwidth) const {
   return machine;
 }
 
-Machine Machine::slower(const std::array<double, link_class_count>& link_factors, double card_factor,
-                        double memory_factor) const {
+Machine Machine::slower(const Factors& factors) const {
   Machine machine = *this;
   for (std::size_t i = 0; i < link_class_count; ++i) {
-    const double factor = link_factors[i];
+    const double factor = factors.links[i];
     if (machine.links[i]) scale(*machine.links[i], factor, factor, std::numeric_limits<double>::infinity(), 1 / factor);
   }
-  if (machine.card) machine.card->bytes_per_s /= card_factor;
-  for (std::optional<Resource>* resource : {&machine.memory, &machine.socket, &machine.sockets}) {
-    if (*resource) (*resource)->bytes_per_s /= memory_factor;
-  }
+  if (machine.card) machine.card->bytes_per_s /= factors.card;
+  if (machine.memory) machine.memory->bytes_per_s /= factors.memory;
+  if (machine.socket) machine.socket->bytes_per_s /= factors.socket;
+  if (machine.sockets) machine.sockets->bytes_per_s /= factors.sockets;
   return machine;
 }
 

@@ -125,6 +125,15 @@ struct Hold {
   double excess_s = 0.0;
 };
 
+// By how much links, by class, and the resources of a node are slowed down.
+struct Factors {
+  std::array<double, link_class_count> links;
+  double card = 1.0;
+  double memory = 1.0;
+  double socket = 1.0;
+  double sockets = 1.0;
+};
+
 struct Machine {
   std::array<std::optional<LinkCost>, link_class_count> links;
   std::optional<Resource> card;     // not given: a node sends no faster than one of its messages
@@ -160,10 +169,8 @@ struct Machine {
   // card and of all switches. What a message costs a processor, message rates and eager limits stay. Throws
   // std::invalid_argument for factors that are not above 0.
   [[nodiscard]] Machine with_network(double latency, double bandwidth) const;
-  // The machine whose links, by class, take so many times as long, and whose card and memory (of nodes, of sockets, and between
-  // these) are so many times as slow: 1 where nothing changes.
-  [[nodiscard]] Machine slower(const std::array<double, link_class_count>& link_factors, double card_factor,
-                               double memory_factor) const;
+  // The machine whose links take so many times as long, and whose resources are so many times as slow.
+  [[nodiscard]] Machine slower(const Factors& factors) const;
   // The machine whose card passes large messages in exchanges at a rate halfway (in logarithms) between theirs and that of the
   // smallest: handshakes of two messages in flight leave it idle, those of more are under way while others' data is. Nothing:
   // large messages pass no more slowly.

@@ -152,9 +152,8 @@ std::vector<Ranked> Contest::priced(Index block_bytes, const Machine& machine) c
 
 std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) const {
   std::vector<Ranked> ranked = priced(block_bytes, machine);
-  std::vector<double> empty_s;
-  for (const Walk& walk : walks_) empty_s.push_back(walk.cost(0, machine).time_s());
-  for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].empty_s = empty_s[entries_[i].walk];
+  const std::vector<Ranked> empty = priced(0, machine);
+  for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].empty_s = empty[i].time_s;
   std::stable_sort(ranked.begin(), ranked.end(), is_faster);
   return ranked;
 }

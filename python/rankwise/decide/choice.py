@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from rankwise import _core
 from rankwise.decide.ranking import meet
@@ -22,6 +23,7 @@ from rankwise.progress import SILENT, Meter
 from rankwise.records import Record, computed, key, record, told
 from rankwise.workloads.exchange import ExchangeCase, names, require_names
 
+_Answer = TypeVar("_Answer")
 LEAST_BYTES, MOST_BYTES = 1, 2**24
 MOST_CUTOFF = 8
 _STEPS_PER_OCTAVE = 2
@@ -193,10 +195,7 @@ class Chooser:
         Raises InputError where nothing fits.
         """
         contest = self._contest(question, question.cutoff)
-        try:
-            ranked = contest.ranked(question.block_bytes, self._model.machine)
-        except ValueError as error:
-            raise InputError(str(error)) from None
+        ranked = self._asked(contest.ranked, question.block_bytes)
         candidates = tuple(self._candidate(question, contest, one) for one in ranked)
         usable = [i for i, candidate in enumerate(candidates) if candidate.auto]
         return Choice(
@@ -219,7 +218,7 @@ class Chooser:
         rows = []
         for cutoff in cutoffs:
             contest = self._contest(question, cutoff)
-            firsts = {size: self._first(contest, size) for size in steps}
+            firsts = {size: self._asked(contest.first, size) for size in steps}
             changes = self._size_changes(question, contest, steps, SILENT)
             winners = ((least_bytes, firsts[least_bytes].name), *((change.at, change.after) for change in changes))
             known = [size for size, first in firsts.items() if not self._extrapolates(contest, first, size)]
@@ -242,9 +241,9 @@ class Chooser:
                 raise InputError(str(error)) from None
         return self._contests[key]
 
-    def _first(self, contest: _core.Contest, block_bytes: int) -> _core.Ranked:
+    def _asked(self, answer: Callable[[int, _core.Machine], _Answer], block_bytes: int) -> _Answer:
         try:
-            return contest.first(block_bytes, self._model.machine)
+            return answer(block_bytes, self._model.machine)
         except ValueError as error:
             raise InputError(str(error)) from None
 
@@ -267,12 +266,12 @@ class Chooser:
         placement = self._placement(math.prod(grid))
         sizes = sizes_of(contest.message_blocks(ranked), block_bytes)
 
-        def ends(machine: _core.Machine) -> tuple[float, float]:
-            return self._model.interval(ranked.mode, sizes, machine, lambda on: contest.ranked_one(ranked, block_bytes, on))
+        def cost_on(machine: _core.Machine) -> _core.Ranked:
+            return contest.ranked_one(ranked, block_bytes, machine)
 
-        low_s, high_s = ends(self._model.machine)
+        low_s, high_s = self._model.interval(ranked.mode, sizes, ranked, self._model.machine, cost_on)
         if (machine := self._model.with_faster_card(placement)) is not None:
-            low_s = min(low_s, ends(machine)[0])
+            low_s = min(low_s, self._model.interval(ranked.mode, sizes, cost_on(machine), machine, cost_on)[0])
         return low_s, high_s
 
     def _told_apart(
@@ -294,7 +293,7 @@ class Chooser:
     def _size_changes(self, question: Question, contest: _core.Contest, steps: Sequence[int], meter: Meter) -> list[Crossover]:
         """Return where, at a contest's cutoff, another candidate takes over as blocks grow: to the byte."""
         return list(
-            _crossovers("bytes", steps, meter, lambda size: self._first(contest, size),
+            _crossovers("bytes", steps, meter, lambda size: self._asked(contest.first, size),
                         lambda first, size: self._extrapolates(contest, first, size),
                         lambda one, other, size: self._told_apart(question, contest, one, other, size))
         )  # fmt: skip
@@ -303,7 +302,7 @@ class Chooser:
         """Return where, at the size asked for, another candidate takes over as the cutoff grows."""
 
         def winner(cutoff: int) -> _core.Ranked:
-            return self._first(self._contest(question, cutoff), question.block_bytes)
+            return self._asked(self._contest(question, cutoff).first, question.block_bytes)
 
         return list(
             _crossovers("cutoff", cutoff_steps(question), meter, winner,

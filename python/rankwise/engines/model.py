@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
@@ -70,16 +69,21 @@ class Model:
         return _Pricer(self, placement)
 
     def interval(
-        self, mode: str, sizes: Sequence[int], machine: _core.Machine, cost_on: Costing, width: float | None = None
+        self,
+        mode: str,
+        sizes: Sequence[int],
+        cost: _core.Cost | _core.Ranked,
+        machine: _core.Machine,
+        cost_on: Costing,
+        width: float | None = None,
     ) -> tuple[float, float]:
-        """Return the 95 % interval of what a program that sends messages of some sizes takes on a machine.
+        """Return the 95 % interval of what a program that sends messages of some sizes costs on a machine.
 
-        ``width``: by how much (a logarithm) the profile's figures may be wrong, all in all; None: priced with all of them at
-        their ends, as if they erred together. In logarithms, of independent errors: what is not known of the profile's
-        figures, what the judge itself errs by, and how far the machine drifts from one session to the next, where its history
-        tells.
+        ``cost_on`` says what it costs on others. ``width``: by how much (a logarithm) the profile's figures may be wrong, all
+        in all; None: priced with all of them at their ends, as if they erred together. In logarithms, of independent errors:
+        what is not known of the profile's figures, what the judge itself errs by, and how far the machine drifts from one
+        session to the next, where its history tells.
         """
-        cost = cost_on(machine)
 
         def end_s(sign: int, simulated_s: float) -> float:
             known = width
@@ -94,8 +98,7 @@ class Model:
         """Return the machine with figures at the quicker (-1) or slower (1) ends of their 95 % intervals."""
         need = _NEEDS[mode]
         links = {name: math.exp(sign * max(self._width_of(name, need, size) for size in sizes)) for name in self.links}
-        card, memory = (math.exp(sign * self._width_shared(kind)) for kind in ("card", "memory"))
-        return machine.slower(links, card, memory)
+        return machine.slower(links, {kind: math.exp(sign * self._width_shared(kind)) for kind in KINDS})
 
     def _width_shared(self, kind: str) -> float:
         """Return half the 95 % interval of a resource's rate in logarithms."""
@@ -114,18 +117,25 @@ class Model:
     def price(self, program: Program, block_bytes: int, placement: _core.Placement) -> Price:
         """Price a program of ranks that are placed. Raises InputError where the profile lacks a link class."""
         of_program = judged(program, placement)
-        cost_on = cache(lambda machine: cost_of(of_program, block_bytes, machine))
+
+        def cost_on(machine: _core.Machine) -> _core.Cost:
+            return cost_of(of_program, block_bytes, machine)
+
+        cost = cost_on(self.machine)
         sizes = sizes_of(of_program.message_blocks, block_bytes)
         width = None
         if isinstance(program.schedules, PhasedStep) and (step := self._width_of_step(program, placement)) is not None:
-            width = math.hypot(step, self._width_of_busiest(cost_on(self.machine)))
+            width = math.hypot(step, self._width_of_busiest(cost))
         notes = [*program.notes, *self.notes(program.mode, sizes, placement)]
         others = [self.with_faster_card(placement)]
         if program.limits_count and (limitless := self.machine.where_sends_may_go_on()) is not None:
             others.append(limitless)
             notes.append(_NO_LIMIT)
-        ends = [self.interval(program.mode, sizes, on, cost_on, width) for on in (self.machine, *others) if on is not None]
-        return price_of(cost_on(self.machine), block_bytes, (min(low_s for low_s, _ in ends), ends[0][1]), notes)
+        low_s, high_s = self.interval(program.mode, sizes, cost, self.machine, cost_on, width)
+        for other in others:
+            if other is not None:
+                low_s = min(low_s, self.interval(program.mode, sizes, cost_on(other), other, cost_on, width)[0])
+        return price_of(cost, block_bytes, (low_s, high_s), notes)
 
     def with_faster_card(self, placement: _core.Placement) -> _core.Machine | None:
         """Return the machine with as fast a NIC as may be, where its rate is not known or is less in exchanges than in streams.
