@@ -17,7 +17,8 @@
 namespace rankwise {
 
 // Messages between two ranks, one after the other or both ways at once; free, or (-loaded) while further pairs of ranks
-// keep the link busy. Rank 0 talks to rank size / 2; all other ranks are the load.
+// keep the link busy. Rank 0 talks to rank size / 2; all other ranks are the load. With --limits-up-to the sizes up to which
+// sends do not wait for the receiver are sought first, in about --limits-s seconds.
 
 namespace {
 
@@ -36,13 +37,29 @@ Outcome outcome_of(PairOperation operation, const PairSamples& samples) {
   return {samples, (there_and_back ? 2.0 : 1.0) * samples.rounds, {{"messages", messages_in_flight(operation)}}};
 }
 
+// The sizes up to which sends do not wait for the receiver.
+void print_limits(MPI_Comm pair, long long largest_bytes, double seconds) {
+  const ProtocolLimits limits = find_protocol_limits(pair, largest_bytes, seconds);
+  if (rank_of(pair) != 0) return;
+  JsonLine("limits")
+      .add("send_returns_up_to_bytes", limits.send_returns_up_to_bytes)
+      .add("ssend_returns_up_to_bytes", limits.ssend_returns_up_to_bytes)
+      .add("head_to_head_up_to_bytes", limits.head_to_head_up_to_bytes)
+      .add("largest_tried_bytes", limits.largest_tried_bytes)
+      .print();
+}
+
 }  // namespace
 
 void run_pingpong(Arguments& arguments) {
   const Cells cells(arguments, "send:0");
+  const long long limits_up_to = arguments.integer("limits-up-to", 0);
+  const double limits_s = arguments.number("limits-s", 1.0);
   const LoadLimits limits{arguments.number("load-seconds", LoadLimits{}.seconds),
                           arguments.number("load-bytes", LoadLimits{}.bytes)};
   arguments.expect_all_used();
+  if (limits_up_to < 0 || limits_up_to > (1 << 30)) throw std::invalid_argument("--limits-up-to is not 0 to 1 GiB");
+  if (!(limits_s >= 0)) throw std::invalid_argument("--limits-s is not 0 or more");
   const Halves halves(MPI_COMM_WORLD);
   const BackgroundLoad load(MPI_COMM_WORLD, halves);
   for (const Cell& cell : cells.cells()) {
@@ -56,6 +73,7 @@ void run_pingpong(Arguments& arguments) {
     return;
   }
   const int rank = rank_of(MPI_COMM_WORLD);
+  if (limits_up_to > 0) print_limits(halves.comm(), limits_up_to, limits_s);
   cells.run("pingpong", halves.comm(), [&](const Cell& cell, const Sampling& sampling) {
     const PairOperation operation = operation_of(cell);
     if (rank == 0 && is_loaded(cell.operation)) load.start();
@@ -171,8 +189,7 @@ void run_bandwidth(Arguments& arguments) {
   });
 }
 
-// LogGP's parameters measured one by one between two ranks: send-overhead, receive-overhead, gap; and, once for each launch,
-// the sizes up to which sends do not wait for the receiver.
+// LogGP's parameters measured one by one between two ranks: send-overhead, receive-overhead, gap.
 
 namespace {
 
@@ -196,24 +213,10 @@ const Operation& operation_of(const std::string& name) {
 
 void run_loggp(Arguments& arguments) {
   const Cells cells(arguments, "send-overhead:8,receive-overhead:8,gap:8");
-  const long long largest_bytes = arguments.integer("limits-up-to", 0);
   arguments.expect_all_used();
   const int size = size_of(MPI_COMM_WORLD);
-  const int rank = rank_of(MPI_COMM_WORLD);
   if (size != 2) throw std::invalid_argument("loggp takes 2 ranks, not " + std::to_string(size));
-  if (largest_bytes < 0 || largest_bytes > (1 << 30)) throw std::invalid_argument("--limits-up-to is not 0 to 1 GiB");
   for (const Cell& cell : cells.cells()) (void)operation_of(cell.operation);
-  if (largest_bytes > 0) {
-    const ProtocolLimits limits = find_protocol_limits(MPI_COMM_WORLD, largest_bytes);
-    if (rank == 0) {
-      JsonLine("limits")
-          .add("send_returns_up_to_bytes", limits.send_returns_up_to_bytes)
-          .add("ssend_returns_up_to_bytes", limits.ssend_returns_up_to_bytes)
-          .add("head_to_head_up_to_bytes", limits.head_to_head_up_to_bytes)
-          .add("largest_tried_bytes", limits.largest_tried_bytes)
-          .print();
-    }
-  }
   cells.run("loggp", MPI_COMM_WORLD, [&](const Cell& cell, const Sampling& sampling) {
     const Operation& operation = operation_of(cell.operation);
     return Outcome{operation.measure(MPI_COMM_WORLD, cell.size_bytes, sampling), operation.parts};

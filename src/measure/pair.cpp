@@ -161,16 +161,14 @@ PairSamples measure_pair(MPI_Comm comm, PairOperation operation, std::size_t siz
 
 namespace {
 
-constexpr int tries = 3;
-
 void wait_s(double seconds) {
   for (const double end_s = steady_s() + seconds; steady_s() < end_s;) {
   }
 }
 
-double round_trip_s(Buffers& buffers) {
+double round_trip_s(Buffers& buffers, int rounds = 5) {
   double quickest_s = 1e9;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     const double start_s = steady_s();
     for (const int from : {0, 1}) {
       if (buffers.rank == from) {
@@ -187,8 +185,15 @@ double round_trip_s(Buffers& buffers) {
 
 using Send = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 
+// How late the other side is, and how often a size is tried.
+struct Trial {
+  double late_s;
+  int tries;
+};
+
 // Whether a send ends well before the receiver, which sleeps outside MPI, posts its receive.
-bool returns_alone(Buffers& buffers, Send send, double late_s) {
+bool returns_alone(Buffers& buffers, Send send, const Trial& trial) {
+  const auto [late_s, tries] = trial;
   int alone = 0;
   for (int i = 0; i < tries; ++i) {
     MPI_Barrier(buffers.pair);
@@ -206,7 +211,8 @@ bool returns_alone(Buffers& buffers, Send send, double late_s) {
 }
 
 // Whether sends to each other both end while neither receives, though both give MPI every chance to move them.
-bool passes_head_to_head(Buffers& buffers, double late_s) {
+bool passes_head_to_head(Buffers& buffers, const Trial& trial) {
+  const auto [late_s, tries] = trial;
   int passed = 0;
   for (int i = 0; i < tries; ++i) {
     MPI_Barrier(buffers.pair);
@@ -225,17 +231,60 @@ bool passes_head_to_head(Buffers& buffers, double late_s) {
   return 2 * passed > tries;
 }
 
-// The largest size, of -1 (none) to largest_bytes, at which something holds that holds for all smaller ones.
-template <typename Holds>
-long long largest_where(long long largest_bytes, Holds holds) {
-  if (holds(largest_bytes)) return largest_bytes;
-  long long yes = -1;
-  for (long long no = largest_bytes; no - yes > 1;) {
-    const long long middle = yes + (no - yes) / 2;
-    (holds(middle) ? yes : no) = middle;
+// Searches sizes for protocol limits: all where messages are quick, else as many as there is time for.
+class Search {
+ public:
+  Search(Buffers& buffers, long long largest_bytes, double seconds)
+      : buffers_(buffers), largest_bytes_(largest_bytes), end_s_(steady_s() + seconds) {}
+
+  // So late that copying or carrying messages of a size cannot be taken for waiting.
+  Trial trial(long long size) {
+    buffers_.count = static_cast<int>(size);
+    if (between_) return trial_;
+    constexpr double long_s = 0.1;  // which no chance delay of a rank comes near
+    const bool is_long = trial_.late_s > long_s;
+    trial_.late_s = std::max(2e-3, 4 * round_trip_s(buffers_, is_long ? 2 : 5));
+    trial_.tries = trial_.late_s > long_s ? 1 : 3;
+    tried_bytes_ = std::max(tried_bytes_, size);
+    return trial_;
   }
-  return yes;
-}
+
+  // The largest size, from -1 (none) on, at which something holds that holds for all smaller ones. likely: what it may be.
+  template <typename Holds>
+  long long largest_where(long long likely, Holds holds) {
+    trial_.late_s = 0.0;
+    between_ = false;
+    long long yes = -1;
+    long long no = largest_bytes_ + 1;
+    const auto look_at = [&](long long size) { (holds(size) ? yes : no) = size; };
+    look_at(likely);
+    if (yes < likely) look_at(0);
+    for (long long size = yes + 1; yes >= 0 && size < no && is_time(true); size = std::min(2 * size, largest_bytes_)) {
+      look_at(size);
+      if (yes == largest_bytes_) break;
+    }
+    between_ = no <= largest_bytes_;  // none is longer than the last one
+    while (yes >= 0 && between_ && no - yes > 1 && is_time(false)) look_at(yes + (no - yes) / 2);
+    return yes;
+  }
+
+  [[nodiscard]] long long tried_bytes() const { return tried_bytes_; }
+
+ private:
+  // must: sizes that double are tried beyond the time while messages take less than some tenths of a second, for without a size
+  // that waits nothing is known.
+  [[nodiscard]] bool is_time(bool must) const {
+    constexpr double dear_s = 1.0;
+    return by_first(buffers_.pair, steady_s() < end_s_ || (must && trial_.late_s < dear_s));
+  }
+
+  Buffers& buffers_;
+  long long largest_bytes_;
+  double end_s_;
+  Trial trial_{0.0, 3};
+  bool between_ = false;  // a size that holds and one that does not
+  long long tried_bytes_ = 0;
+};
 
 }  // namespace
 
@@ -306,20 +355,17 @@ Samples measure_gap(MPI_Comm pair, std::size_t size_bytes, const Sampling& sampl
   return take_samples(pair, sampling, sample, [&](unsigned number) { return buffers.checked(0, number); });
 }
 
-ProtocolLimits find_protocol_limits(MPI_Comm pair, long long largest_bytes) {
-  ProtocolLimits limits;
-  limits.largest_tried_bytes = largest_bytes;
+ProtocolLimits find_protocol_limits(MPI_Comm pair, long long largest_bytes, double seconds) {
   Buffers buffers(pair, static_cast<std::size_t>(largest_bytes));
-  // So late that copying or carrying the message cannot be taken for waiting.
-  const auto at = [&](long long size) -> double {
-    buffers.count = static_cast<int>(size);
-    return std::max(2e-3, 4 * round_trip_s(buffers));
-  };
-  limits.send_returns_up_to_bytes =
-      largest_where(largest_bytes, [&](long long size) { return returns_alone(buffers, MPI_Send, at(size)); });
-  limits.ssend_returns_up_to_bytes = returns_alone(buffers, MPI_Ssend, at(0)) ? 0 : -1;
-  limits.head_to_head_up_to_bytes =
-      largest_where(largest_bytes, [&](long long size) { return passes_head_to_head(buffers, at(size)); });
+  Search search(buffers, largest_bytes, seconds);
+  const auto returns = [&](long long size) { return returns_alone(buffers, MPI_Send, search.trial(size)); };
+  const auto passes = [&](long long size) { return passes_head_to_head(buffers, search.trial(size)); };
+  ProtocolLimits limits;
+  limits.send_returns_up_to_bytes = search.largest_where(0, returns);
+  limits.largest_tried_bytes = search.tried_bytes();
+  limits.head_to_head_up_to_bytes = search.largest_where(std::max(0LL, limits.send_returns_up_to_bytes), passes);
+  buffers.count = 0;
+  limits.ssend_returns_up_to_bytes = returns_alone(buffers, MPI_Ssend, {2e-3, 3}) ? 0 : -1;
   return limits;
 }
 

@@ -48,14 +48,16 @@ struct PairSamples : Samples {
 inline constexpr int gap_messages = 32;
 [[nodiscard]] Samples measure_gap(MPI_Comm pair, std::size_t size_bytes, const Sampling& sampling);
 
-// The largest sizes, exact to the byte, at which a send ends while nothing receives: -1 where even an empty one waits, and
-// largest_tried_bytes where none did.
+// The largest sizes at which a send ends while nothing receives: -1 where even an empty one waits, and largest_tried_bytes
+// where none did. Exact to the byte where there is time for it.
 struct ProtocolLimits {
   long long send_returns_up_to_bytes = -1;   // MPI_Send, the receiver being late and outside MPI
   long long ssend_returns_up_to_bytes = -1;  // MPI_Ssend likewise: -1, or the test itself is wrong
   long long head_to_head_up_to_bytes = -1;   // both send to each other before they receive
-  long long largest_tried_bytes = 0;
+  long long largest_tried_bytes = 0;         // of the first
 };
-[[nodiscard]] ProtocolLimits find_protocol_limits(MPI_Comm pair, long long largest_bytes);
+// Collective over ranks 0 and 1. Sizes up to largest_bytes; on slow links as far as the seconds go, for each of the limits
+// to where a message takes a tenth of a second in any case.
+[[nodiscard]] ProtocolLimits find_protocol_limits(MPI_Comm pair, long long largest_bytes, double seconds);
 
 }  // namespace rankwise

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 
@@ -127,6 +128,9 @@ std::optional<Index> rendezvous_of(const Json& link) {
   if (const Json* limit = parameter_of(&link, "send_returns_up_to_bytes")) {
     const double bytes = limit->at("value").number();
     if (bytes < -1 || bytes > most_bytes) wrong(*limit, "send_returns_up_to_bytes is not a size in bytes, or -1 for none");
+    // Where none of the sizes that were tried waits, none is known to.
+    const std::optional<double> tried = parameter(&link, "limits_tried_up_to_bytes");
+    if (tried && bytes >= *tried) return std::numeric_limits<Index>::max();
     return static_cast<Index>(bytes) + 1;  // -1: not even an empty message
   }
   const Json* loggp = link.at("models").find("loggp");

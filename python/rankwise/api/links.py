@@ -11,7 +11,7 @@ from rankwise.blocks import YES, Block, Column, Listing, Sentence, Table
 from rankwise.collectives.selection import BY_RANK
 from rankwise.machine.collective_costs import CollectiveCosts, NodeTime
 from rankwise.machine.fft_rates import FftRates, RankRates, RatePoint
-from rankwise.machine.link import LOOK_UPS, Curve, LinkModel, Parameter, Segment
+from rankwise.machine.link import LOOK_UPS, Curve, LinkModel, Segment
 from rankwise.machine.profile import VARIANTS, Link, LinkFigures, Packing, Profile, figures_of
 from rankwise.machine.shared import Resource, Shared
 from rankwise.models import hockney, pchip
@@ -34,6 +34,7 @@ _RESOURCES = {
     "socket": "memory of a socket",
     "sockets": "link between sockets",
 }
+_TRIED = "limits_tried_up_to_bytes"
 _CALLED = {
     "send_overhead_s": "a send keeps its processor for (o_s)",
     "receive_overhead_s": "a receive keeps its processor for (o_r)",
@@ -62,7 +63,7 @@ def link_in_words(link: Link) -> list[str]:
             ends = dict.fromkeys((variant.table[0], variant.table[-1]))
             times = ", ".join(f"{format_time(point.time_s)} at {format_size(point.size_bytes)}" for point in ends)
             lines.append(f"{name}: {times}")
-    lines += [f"{_CALLED.get(name, name)}: {_parameter(name, parameter)}" for name, parameter in link.parameters.items()]
+    lines += [f"{_CALLED.get(name, name)}: {_parameter(name, link)}" for name in link.parameters if name != _TRIED]
     if link.loaded is not None:
         loaded = link.loaded
         beta = f", beta {loaded.beta_ratio:.2f} times" if loaded.beta_ratio is not None else ""
@@ -293,8 +294,8 @@ def packing_table(packing: Packing) -> Table[int]:
 def collective_blocks(costs: CollectiveCosts, profile: Profile) -> Iterator[Block]:
     """Yield what collectives take besides messages: those of most ranks within a node, by the bytes that a rank has."""
     size, time_s = costs.combine[-1]
-    limits = {name: link.parameters.get("send_returns_up_to_bytes") for name, link in profile.links.items()}
-    eager = ", ".join(f"{name} {_parameter('_bytes', limit)}" for name, limit in limits.items() if limit is not None)
+    limit = "send_returns_up_to_bytes"
+    eager = ", ".join(f"{name} {_parameter(limit, link)}" for name, link in profile.links.items() if limit in link.parameters)
     most = max((row.ranks for row in costs.in_node), default=0)
     rows: dict[str, dict[int, NodeTime]] = {}
     for row in costs.in_node:
@@ -322,11 +323,14 @@ def collective_blocks(costs: CollectiveCosts, profile: Profile) -> Iterator[Bloc
     )
 
 
-def _parameter(name: str, parameter: Parameter) -> str:
+def _parameter(name: str, link: Link) -> str:
+    parameter = link.parameters[name]
     if name.endswith("bytes_per_s"):
         return format_bandwidth(parameter.value)
     if name.endswith("_bytes"):
-        return f"{parameter.value:.0f} B" if parameter.value >= 0 else "none"
+        tried = link.parameters.get(_TRIED)
+        more = " or more" if tried is not None and parameter.value >= tried.value else ""
+        return f"{parameter.value:.0f} B{more}" if parameter.value >= 0 else "none"
     if name == "overlap" and not -_OFF_SCALE <= parameter.value <= 1 + _OFF_SCALE:
         return "could not be measured"
     return format_time(parameter.value) if name.endswith("_s") else f"{min(max(parameter.value, 0.0), 1.0):.2f}"

@@ -28,7 +28,7 @@ _NOTES = {
     "exchange": "not measured: bidirectional ping-pong (full overlap is assumed: a lower bound)",
     "exchange-gap": "not measured: send overhead (LogGP o is taken as 0)",
 }
-_NO_LIMIT = "not measured: the eager limit, up to which MPI_Send does not wait for its receiver (rankwise measure collectives)"
+_NO_LIMIT = "not measured: the eager limit, up to which MPI_Send does not wait for its receiver (rankwise measure)"
 Costing = Callable[[_core.Machine], _core.Cost | _core.Ranked]
 _NEEDS = {
     "ssend": "ssend", "send": "exchange-gap", "isend": "exchange", "isend-self": "exchange", "persistent": "exchange",

@@ -278,7 +278,7 @@ def longest_silence_s(arguments: Sequence[str], ranks: int, oversubscribed: bool
     """Return for how long a kernel may print nothing: from the seconds that it was given and the bytes that it moves."""
     given = dict(zip(arguments[1::2], arguments[2::2], strict=False))
     planned_s = float(given.get("--seconds") or given.get("--budget-s") or 0.0)
-    planned_s += float(given.get("--job-s") or 0.0) + float(given.get("--patience-s") or 0.0)
+    planned_s += sum(float(given.get(word) or 0.0) for word in ("--job-s", "--patience-s", "--limits-s"))
     words = [word for value in given.values() for word in re.split("[,:]", value)]
     least = given.get("--least", "1")
     points = math.prod(int(n) for n in given["--n"].split(",")) if "--n" in given else 0

@@ -24,7 +24,16 @@ from rankwise.measure.places import Places, moved_to
 from rankwise.measure.samples import Campaign, SamplesFile, now, read_campaigns, require_one_machine
 from rankwise.measure.turns import LEAST_LAUNCHES, PATIENCE_S, Progress, Turn, left_of, next_of
 from rankwise.measure.witness import Watch, network_changes, tcp_of
-from rankwise.measure.workloads import OF_ALL_HOSTS, Cell, Part, fitted_stream, largest_bytes, parts_of
+from rankwise.measure.workloads import (
+    COMPLETE,
+    OF_ALL_HOSTS,
+    Cell,
+    Part,
+    fitted_stream,
+    largest_bytes,
+    limits_words,
+    parts_of,
+)
 from rankwise.progress import SILENT, Meter
 from rankwise.records import Record, key, record
 
@@ -298,8 +307,9 @@ class _Run:
             "--most", str(progress.most),
             "--seconds", f"{turn.seconds:.6f}",
             *(("--needed", str(turn.needed), "--patience-s", f"{PATIENCE_S:g}") if turn.needed else ()),
-            *part.arguments,
         ]  # fmt: skip
+        if part.kernel == "pingpong" and self.plan.what in COMPLETE and launch == 0:
+            arguments += limits_words(self.plan.seconds)
         if part.kernel == "pingpong" and self.plan.background:
             # A pair of the load stops when it has kept the link busy for all the time there is.
             arguments += ["--load-seconds", f"{self.plan.seconds:.3f}"]

@@ -21,13 +21,14 @@ from rankwise.launch.mpi import Mpi, find_mpi, stream_kernel
 from rankwise.launch.reach import require_hosts
 from rankwise.machine.collective_costs import CollectiveCosts, NodeTime
 from rankwise.machine.discover import discover
-from rankwise.machine.link import Parameter
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import cpu_quota
 from rankwise.machine.topology import Topology
+from rankwise.measure.fitting import limits_of
 from rankwise.measure.places import find_places
 from rankwise.measure.samples import Campaign, SamplesFile, now, read_campaigns, samples_path_of
+from rankwise.measure.workloads import limits_words
 from rankwise.progress import meter
 
 _SIZES = (8, 1024, 16384, 262144, 1048576)  # of vectors, and of all blocks of a rank together
@@ -35,9 +36,6 @@ _OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
 _VECTORS = ("bcast", "reduce", "allreduce", "reduce_scatter", "scan")
 _LAUNCHES = 3
 _MOST_SHARING = 128  # ranks that hand a token on
-_LIMITS_BYTES = (1 << 16, 1 << 22)  # sought up to, at least and at most
-_LIMITS_UP_TO_S = 0.05  # of one message
-LIMIT = "send_returns_up_to_bytes"
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def measure_collectives(
             f"rankwise measure -o {output}"
         )
     path, processors = samples_path_of(output), len(topology.pus_one_per_core())
-    launches = list(launches_of(profile, topology, hosts, counts, seconds))
+    launches = list(launches_of(topology, hosts, counts, seconds))
     try:
         with SamplesFile(path) as samples, meter("measuring collectives", len(launches)) as progress:
             campaign = last_of(read_campaigns(path)) if resume else None
@@ -105,9 +103,7 @@ def measure_collectives(
     return added.collectives
 
 
-def launches_of(
-    profile: Profile, topology: Topology, hosts: Sequence[str], counts: Sequence[int], seconds: float
-) -> Iterator[Launch]:
+def launches_of(topology: Topology, hosts: Sequence[str], counts: Sequence[int], seconds: float) -> Iterator[Launch]:
     """Yield what is to be launched. Raises InputError and UnusableEnvironmentError."""
     cpus = tuple(topology.pus_one_per_core())
     places = find_places(topology, hosts, (), cpu_quota())
@@ -117,16 +113,8 @@ def launches_of(
         raise InputError(f"--ranks {most[0]}: this node has {len(cpus)} cores, one for each rank: give at least 2, and no more")
     yield Launch("combine", ("combine",), cpus[:1])
     for link, at in places.items():
-        smallest, largest = _LIMITS_BYTES
-        while link in profile.links and largest > smallest and profile.links[link].send.time_s(largest) > _LIMITS_UP_TO_S:
-            largest //= 2  # a slow link would be busy with few messages for long
-        words = ("--cells", "gap:8", "--budget-s", "1e-6", "--least", "1", "--most", "1", "--seconds", "5")
-        yield Launch(
-            f"limits {link}",
-            ("loggp", *words, "--limits-up-to", str(largest)),
-            tuple(at.cpus_of_pairs(1)),
-            at.hosts[:2],
-        )
+        words = ("--cells", "send:0", "--budget-s", "1e-6", "--least", "1", "--most", "1", "--seconds", "5", *limits_words())
+        yield Launch(f"limits {link}", ("pingpong", *words), tuple(at.cpus_of_pairs(1)), at.hosts[:2])
     own = cpus[: _MOST_SHARING // 2]
     for name, taken in (("token", own), ("token shared", own * 2)):
         yield Launch(name, ("token", "--budget-s", f"{seconds / 60:.3f}"), taken)
@@ -192,6 +180,5 @@ def with_costs(profile: Profile, campaign: Campaign) -> Profile:
     for limit in campaign.limits:
         name = str(limit["launch"]).removeprefix("limits ")
         if name in links:
-            known = {**links[name].parameters, LIMIT: Parameter(float(limit[LIMIT]))}
-            links[name] = replace(links[name], parameters=known)
+            links[name] = replace(links[name], parameters={**links[name].parameters, **limits_of([limit])})
     return replace(profile, collectives=costs, links=links)

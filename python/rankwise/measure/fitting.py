@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,11 @@ from rankwise.records import Interval
 from rankwise.statistics import NORMAL_PER_MAD, STATISTICS, Array, Deviations
 
 _ALONE = re.compile(r"bandwidth-|alltoall-")
-_LIMITS = ("send_returns_up_to_bytes", "head_to_head_up_to_bytes")
+_LIMITS = {  # parameters, and what kernels call them
+    "send_returns_up_to_bytes": "send_returns_up_to_bytes",
+    "head_to_head_up_to_bytes": "head_to_head_up_to_bytes",
+    "limits_tried_up_to_bytes": "largest_tried_bytes",
+}
 ONE_TO_ALL = "one-to-all"
 _LEAST_SESSIONS = 3  # whose medians tell the machine's drift
 
@@ -65,10 +70,15 @@ def parameters_of(ways: Mapping[str, Way], campaign: Campaign, link: str) -> dic
         common := set(ways["send"].sizes.tolist()) & set(ways["exchange"].sizes.tolist())
     ):
         found["overlap"] = _overlap(ways["send"], ways["exchange"], max(common))
-    for name in _LIMITS:
-        sizes = sorted(int(record[name]) for record in campaign.limits if record["class"] == link)
-        if sizes:
-            found[name] = Parameter(float(sizes[len(sizes) // 2]), (float(sizes[0]), float(sizes[-1])))
+    return found | limits_of([record for record in campaign.limits if record["class"] == link])
+
+
+def limits_of(records: Sequence[Mapping[str, Any]]) -> dict[str, Parameter]:
+    """Return a link's protocol limits, the median of those found, with their range."""
+    found = {}
+    for name, key in _LIMITS.items():
+        if sizes := sorted(float(record[key]) for record in records if key in record):
+            found[name] = Parameter(sizes[len(sizes) // 2], (sizes[0], sizes[-1]))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -36,7 +37,7 @@ _AT_ONCE = (((_LARGEST_IN_WINDOW_BYTES, 4), (8, WINDOW)), ((64_000, 16), (8000, 
 _RING_BYTES = ((100_000, 1_000_000), (30_000,))
 _LONG_ROUND_S = 1.0
 _LEAST_RING, _MOST_RING = 3, 8  # nodes
-_LIMITS_UP_TO_BYTES = 1 << 22
+_LIMITS_UP_TO_BYTES, _LIMITS_S = 1 << 22, 5.0  # of protocols: up to where they are sought, and for how long on slow links
 _LONG_WINDOW_S = 0.33  # of all messages that pairs at once have in flight with a ping-pong
 _LARGE_BYTES = 4096
 _RING = re.compile(r"ring-nodes-(?P<nodes>\d+)-ranks-(?P<ranks>\d+)")
@@ -47,7 +48,7 @@ Cell = tuple[str, int]  # operation and size
 
 @dataclass(frozen=True)
 class Part:
-    """What one launch measures: a kernel, its operations and further arguments, and the CPUs of its ranks.
+    """What one launch measures: a kernel, its operations, and the CPUs of its ranks.
 
     A part that is ``aside`` has cells of its own, those first that matter most. It visits them in a share of the time that is
     its own, and nothing is measured for their precision.
@@ -57,7 +58,6 @@ class Part:
     operations: tuple[str, ...]
     cpus: tuple[int, ...]
     hosts: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
     aside: tuple[Cell, ...] = ()
 
     @property
@@ -85,8 +85,7 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
     window = f"window-{WINDOW}"
     match what:
         case "loggp":
-            limits = ("--limits-up-to", str(_LIMITS_UP_TO_BYTES))
-            parts.append(Part(what, ("send-overhead", "receive-overhead", "gap"), pair, two, limits))
+            parts.append(Part(what, ("send-overhead", "receive-overhead", "gap"), pair, two))
         case "bandwidth":
             parts.append(Part("bandwidth", (f"bandwidth-{window}", f"bandwidth-bidirectional-{window}"), pair, two))
         case "pairs":
@@ -112,6 +111,11 @@ def parts_of(what: str, places: Places, background: int, pairs_aside: bool = Fal
     if pairs_aside and what in ("pingpong", "pairs"):
         parts += _rings(places)
     return parts
+
+
+def limits_words(seconds: float = math.inf) -> tuple[str, ...]:
+    """Return the words by which a ping-pong of so many seconds also finds up to which sizes sends wait for no receiver."""
+    return "--limits-up-to", str(_LIMITS_UP_TO_BYTES), "--limits-s", f"{min(_LIMITS_S, seconds / 8):.3f}"
 
 
 @cache

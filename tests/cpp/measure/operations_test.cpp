@@ -174,7 +174,7 @@ TEST(Overhead, PartsOfAMessageAndProtocolLimits) {
       }
     }
   }
-  const ProtocolLimits limits = find_protocol_limits(MPI_COMM_WORLD, 1 << 20);
+  const ProtocolLimits limits = find_protocol_limits(MPI_COMM_WORLD, 1 << 20, 10.0);
   EXPECT_EQ(limits.ssend_returns_up_to_bytes, -1);  // the standard says that MPI_Ssend waits
   EXPECT_GE(limits.send_returns_up_to_bytes, 0);    // no MPI of today makes an empty message wait
   EXPECT_LT(limits.send_returns_up_to_bytes, 1 << 20);

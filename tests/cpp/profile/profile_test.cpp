@@ -81,6 +81,10 @@ TEST(Profile, KnowsFromWhichSizeOnPlainSendsWait) {
   EXPECT_EQ(other_node(read_machine(profile(loggp, ways))).rendezvous_from_bytes.value(), 8192);
   const std::string seen = R"(, "parameters": {"send_returns_up_to_bytes": {"value": 8112.0}})";
   EXPECT_EQ(other_node(read_machine(profile(loggp, ways + seen))).rendezvous_from_bytes.value(), 8113);
+  // None of those that were tried waits.
+  const std::string none =
+      R"(, "parameters": {"send_returns_up_to_bytes": {"value": 8112.0}, "limits_tried_up_to_bytes": {"value": 8112.0}})";
+  EXPECT_GT(other_node(read_machine(profile(loggp, ways + none))).rendezvous_from_bytes.value(), Index{1} << 40);
 }
 
 TEST(Profile, ReadsStepsThatWereTimedAsLinesBetweenTheirSizes) {

@@ -57,6 +57,15 @@ def test_beta_is_that_of_the_link_and_the_bytes_crossed_it(tmp_path: Path, rate:
     assert [placement["memory_group"] for placement in start["placements"]] == [0, 1]
 
 
+def test_protocol_limits_of_a_slow_link_are_found_as_far_as_there_is_time(tmp_path: Path) -> None:
+    with Nodes("10mbit", frame_bytes=1500) as cable:
+        link = _measure(cable, tmp_path, "--sizes", "0,8,1000", "--launches", "1", "--seconds", "2")["links"]["other-node"]
+    returns, tried = (link["parameters"][f"{name}_up_to_bytes"]["value"] for name in ("send_returns", "limits_tried"))
+    # One of 128 KiB takes a ninth of a second; MPICH's sends wait for nobody while the socket holds them.
+    assert 65536 <= returns <= tried <= 1 << 20
+    assert link["parameters"]["head_to_head_up_to_bytes"]["value"] >= returns
+
+
 def test_pairs_at_once_find_the_card_of_a_node_both_ways_and_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Four ranks on what may be two processors: who waits gives way.
     monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
