@@ -551,8 +551,8 @@ Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machin
   cost.busiest = loads.busiest();
   const Discrepancy& errs = discrepancy(prices.any_eager());
   cost.low_s = errs.low * cost.time_s();
-  // Nothing is done before the busiest resource has passed all; in flight that is the time as often as not.
-  if (is_blocking(mode_)) cost.low_s = std::max(cost.low_s, std::min(cost.time_s(), 0.9 * cost.busiest.held_s));
+  // Nothing is done before the busiest resource has passed all.
+  cost.low_s = std::max(cost.low_s, std::min(cost.time_s(), 0.9 * cost.busiest.held_s));
   cost.high_s = errs.high * cost.time_s();
   return cost;
 }

@@ -183,7 +183,8 @@ class Curve(Record):
         more.
 
         A table's is that of the rows around the size, for short messages may be known far less well than long ones: what it
-        misses them by, and between rows what each is off by from the line through its own neighbours.
+        misses them by, and what each, and between two rows the size itself, is off by from the nearest line through two others:
+        one row that was disturbed makes its neighbours no less certain.
         """
         model = self.chosen()
         if not model.looks_up:
@@ -191,7 +192,8 @@ class Curve(Record):
         around = self._around(size_bytes)
         errors = [log_ratio(model.time_s(row.size_bytes), row.time_s) for row in map(self.table.__getitem__, around)]
         if len(around) > 1:
-            errors += [self._error_if_left_out(min(max(i, 1), len(self.table) - 2)) for i in around]
+            errors += [self._off_others(row.size_bytes, row.time_s) for row in map(self.table.__getitem__, around)]
+            errors.append(self._off_others(size_bytes, model.time_s(size_bytes)))
         return min(1.96 * math.sqrt(sum(error * error for error in errors) / len(around)), MOST_HALF_WIDTH)
 
     def _around(self, size_bytes: int) -> list[int]:
@@ -200,11 +202,18 @@ class Curve(Record):
         i = min(bisect.bisect_left(sizes, size_bytes), len(sizes) - 1)
         return [i] if sizes[i] == size_bytes or i == 0 else [i - 1, i]
 
-    def _error_if_left_out(self, i: int) -> float:
-        """Return by how much (a logarithm) a row is off from the line through its neighbours."""
-        before, row, after = self.table[i - 1 : i + 2]
-        share = (row.size_bytes - before.size_bytes) / (after.size_bytes - before.size_bytes)
-        return log_ratio(before.time_s + share * (after.time_s - before.time_s), row.time_s)
+    def _off_others(self, size_bytes: int, time_s: float) -> float:
+        """Return by how much (a logarithm) a time is off from the nearest of lines through two rows of other sizes by it."""
+        below = [row for row in self.table if row.size_bytes < size_bytes]
+        above = [row for row in self.table if row.size_bytes > size_bytes]
+        pairs = [below[-2:], above[:2]]
+        if len(below) + len(above) < len(self.table):  # of a row; between two the model is their own line
+            pairs.append(below[-1:] + above[:1])
+        lines = [
+            a.time_s + (size_bytes - a.size_bytes) / (b.size_bytes - a.size_bytes) * (b.time_s - a.time_s)
+            for a, b in (pair for pair in pairs if len(pair) == 2)
+        ]
+        return min((log_ratio(line_s, time_s) for line_s in lines if line_s > 0), default=0.0)
 
     def extrapolates(self, size_bytes: int) -> bool:
         """Tell whether a size lies beyond the measured ones."""
