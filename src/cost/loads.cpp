@@ -95,6 +95,7 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
     std::size_t use;
     std::uint32_t partner;
     std::uint32_t span;
+    std::uint32_t messages;
   };
   std::vector<Use> uses;
   std::vector<Part> parts;
@@ -125,7 +126,8 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
       on_its_way(span, [&](std::size_t resource, bool at_sender) {
         if (at_sender != passage.sends) return;
         for (const std::uint32_t phase : {phases.of[id], phases.count}) {
-          parts.push_back({use_of(resource, phase, link, passage.size), passage.partner, static_cast<std::uint32_t>(span)});
+          parts.push_back(
+              {use_of(resource, phase, link, passage.size), passage.partner, static_cast<std::uint32_t>(span), passage.times});
         }
       });
     }
@@ -133,7 +135,7 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
   std::vector<std::uint32_t> times(uses.size());
   for (const UnitCounts& unit : census.units) {
     std::fill(times.begin(), times.end(), 0);
-    for (const Part& part : parts) times[part.use] += census.count(unit, part.partner, part.span);
+    for (const Part& part : parts) times[part.use] += part.messages * census.count(unit, part.partner, part.span);
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (belongs(unit, uses[i].resource)) uses[i].times = std::max(uses[i].times, times[i]);
     }

@@ -25,6 +25,7 @@ struct Passage {
   // takes that of its sender's.
   std::uint32_t partner = 0;
   std::uint32_t link = 0;
+  std::uint32_t times = 1;  // how many like it, in flight with it, it stands for
   bool moves = false;
   bool sends = false;
 };

@@ -52,7 +52,7 @@ void Walk::add(LinkedSchedules linked) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const Step* next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
       while (next != nullptr && next->ops.empty()) next = next == &steps.back() ? nullptr : next + 1;
-      describe(steps[i], next, rank, linked.partners, part);
+      describe(steps[i], next, rank, linked, part);
       describe_work(steps[i], i == 0 && parts_.empty(), part);
     }
   }
@@ -74,18 +74,17 @@ void Walk::add(LinkedSchedules linked) {
     }
   }
   parts_.push_back(std::move(part));
-  messages_per_rank_ = 0;
-  blocks_per_rank_ = 0;
-  for (std::size_t rank = 0; rank < ranks_; ++rank) {
-    Index messages = 0;
-    Index blocks = 0;
-    for (const Part& one : parts_) {
-      messages += one.schedules[rank].messages_sent();
-      blocks += one.schedules[rank].blocks_sent();
+  std::vector<Index> messages(ranks_, 0);
+  std::vector<Index> blocks(ranks_, 0);
+  for (const Part& one : parts_) {
+    for (const Passage& passage : one.passages) {
+      if (!passage.sends) continue;
+      messages[passage.rank] += passage.times;
+      blocks[passage.rank] += passage.times * sizes_[passage.size];
     }
-    messages_per_rank_ = std::max(messages_per_rank_, messages);
-    blocks_per_rank_ = std::max(blocks_per_rank_, blocks);
   }
+  messages_per_rank_ = messages.empty() ? 0 : std::ranges::max(messages);
+  blocks_per_rank_ = blocks.empty() ? 0 : std::ranges::max(blocks);
 }
 
 void Walk::connect(Part& part) {
@@ -114,17 +113,21 @@ std::size_t Walk::steps() const {
   return most;
 }
 
-void Walk::describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners,
-                    Part& part) {
+void Walk::describe(const Step& step, const Step* next, std::size_t rank, const LinkedSchedules& linked, Part& part) {
   const auto moves = [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; };
   const auto is_root = [](const Op& op) { return op.kind == Op::Kind::send && op.after.empty(); };
-  const auto messages = std::count_if(step.ops.begin(), step.ops.end(), moves);
-  const auto chains = std::count_if(step.ops.begin(), step.ops.end(), is_root);
+  const auto first = static_cast<Trace::Id>(part.passages.size());
+  const auto times = [&](std::size_t i) { return linked.times.empty() ? 1U : linked.times.at(first + i); };
+  std::ptrdiff_t messages = 0;
+  std::ptrdiff_t chains = 0;
+  for (std::size_t i = 0; i < step.ops.size(); ++i) {
+    if (moves(step.ops[i])) messages += times(i);
+    if (is_root(step.ops[i])) chains += times(i);
+  }
   if (!is_blocking(mode_)) most_in_flight_ = std::max(most_in_flight_, chains);
   const bool ordered = std::any_of(step.ops.begin(), step.ops.end(), [](const Op& op) { return !op.after.empty(); });
   const auto receives = [](const Op& op) { return op.kind == Op::Kind::recv; };
   const bool receives_next = messages == 1 && next != nullptr && std::all_of(next->ops.begin(), next->ops.end(), receives);
-  const auto first = static_cast<Trace::Id>(part.passages.size());
   part.steps.push_back(first);
   for (const Op& op : step.ops) {
     const Index blocks = moves(op) ? op.blocks() : 0;
@@ -135,7 +138,8 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
     passage.size = static_cast<std::uint32_t>(known - sizes_.begin());
     passage.sends = op.kind == Op::Kind::send;
     passage.moves = moves(op);
-    if (!partners.empty()) passage.link = passage.partner = partners.at(part.passages.size());
+    passage.times = times(part.passages.size() - first);
+    if (!linked.partners.empty()) passage.link = passage.partner = linked.partners.at(part.passages.size());
     if (known == sizes_.end()) sizes_.push_back(blocks);
     Transfer transfer;
     transfer.chains = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(1, chains));
@@ -357,16 +361,16 @@ class Clock {
       largest_gap_s = std::max(largest_gap_s, cost.gap_s);
       const auto known = std::find_if(tally_.begin(), tally_.end(), [&](const Tally& t) { return t.price == &cost; });
       Tally& tally = known != tally_.end() ? *known : tally_.emplace_back(Tally{&cost, 0, 0});
-      ++(passage.sends ? tally.sent : tally.received);
+      (passage.sends ? tally.sent : tally.received) += passage.times;
     }
     // What is alike is multiplied, so that the order of messages makes no difference.
     std::sort(tally_.begin(), tally_.end(), [](const Tally& a, const Tally& b) { return a.price->number < b.price->number; });
     double gaps_sent_s = 0.0;
     double gaps_received_s = 0.0;
     for (const Tally& tally : tally_) {
-      gaps_sent_s += tally.sent * tally.price->gap_s;
-      gaps_received_s += tally.received * tally.price->gap_s;
-      busy_s += (tally.sent + tally.received) * tally.price->overhead_s;
+      gaps_sent_s += static_cast<double>(tally.sent) * tally.price->gap_s;
+      gaps_received_s += static_cast<double>(tally.received) * tally.price->gap_s;
+      busy_s += static_cast<double>(tally.sent + tally.received) * tally.price->overhead_s;
     }
     // The first message of the busier direction is in first_s already.
     const double own_s = first_s + std::max(0.0, std::max(gaps_sent_s, gaps_received_s) - largest_gap_s);
@@ -381,7 +385,7 @@ class Clock {
   [[nodiscard]] double timed_together(Id rank, Id first, Id end) {
     std::array<Index, 2> messages{};  // received, sent
     for (Id id = first; id < end; ++id) {
-      if (part_.passages[id].moves) ++messages[part_.passages[id].sends ? 1 : 0];
+      if (part_.passages[id].moves) messages[part_.passages[id].sends ? 1 : 0] += part_.passages[id].times;
     }
     const Index most = std::max(messages[0], messages[1]);
     double start_s = ready_s_[rank];
@@ -394,7 +398,8 @@ class Clock {
       const Prices::Price& cost = price(id);
       const bool starts = part_.transfers[id].first;
       double one_s = cost.steps->step_s(starts, 1, cost.bytes);
-      further_s[sends ? 1 : 0] += (cost.steps->step_s(starts, most, cost.bytes) - one_s) / static_cast<double>(most);
+      further_s[sends ? 1 : 0] +=
+          part_.passages[id].times * (cost.steps->step_s(starts, most, cost.bytes) - one_s) / static_cast<double>(most);
       if (part_.collective && cost.steps->collective) one_s += (*cost.steps->collective)(cost.bytes);
       if (!sends) start_s = std::max(start_s, done_s_[id]);
       longest_s = std::max(longest_s, one_s);
@@ -409,8 +414,8 @@ class Clock {
 
   struct Tally {
     const Prices::Price* price;
-    int sent;
-    int received;
+    Index sent;
+    Index received;
   };
 
   SendMode mode_;

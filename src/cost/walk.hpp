@@ -87,6 +87,7 @@ struct LinkedSchedules {
   std::vector<RankSchedule> schedules;
   std::vector<std::uint32_t> partners;
   std::shared_ptr<const Census> census;
+  std::vector<std::uint32_t> times = {};  // how many like it each operation stands for, likewise; empty: one
 };
 
 // The schedules of all ranks of an exchange, the way back included where the exchange includes it, replayed once so
@@ -169,7 +170,7 @@ class Walk {
   static void connect(Part& part);
   void check(const Placement& placement) const;
   // Describes a step; next: the one after it, null after the last.
-  void describe(const Step& step, const Step* next, std::size_t rank, const std::vector<std::uint32_t>& partners, Part& part);
+  void describe(const Step& step, const Step* next, std::size_t rank, const LinkedSchedules& linked, Part& part);
   // What counts only where steps were timed.
   void describe_work(const Step& step, bool first, Part& part) const;
   [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);

@@ -58,6 +58,12 @@ bool is_quick_on_nodes(const Question& question) {
   return Window(question.cutoff, question.shell).slots() * of_node <= most_slots;
 }
 
+// Whether ranks have so many partners that messages to one after the other are never the best.
+bool has_many_partners(const Question& question) {
+  constexpr Index most_slots = 20'000;
+  return Window(question.cutoff, question.shell).slots() > most_slots;
+}
+
 std::vector<std::string> in_order() {
   std::vector<std::string> ids(first_of_equals.begin(), first_of_equals.end());
   for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
@@ -86,7 +92,8 @@ std::vector<Candidate> candidates(const Question& question) {
     for (const SendMode mode : mode_order) {
       if (!asked(question.modes, mode)) continue;
       // One message after the other they are never the best, and priced worst.
-      if (knows_nodes && question.modes.empty() && is_blocking(mode)) continue;
+      const bool of_each = !exchange_algorithm(algorithm).by_axis && !teams && has_many_partners(question);
+      if ((knows_nodes || of_each) && question.modes.empty() && is_blocking(mode)) continue;
       for (const Index c : replications) {
         const Candidate candidate{algorithm, mode, c};
         const std::string why = misfit(question, candidate);

@@ -63,7 +63,10 @@ class Representatives {
       has_short |= axes_.back().is_whole();
     }
     classes_ = Grid(counts);
-    const Index of_one = std::max<Index>(1, program.import(grid_, grid_.cell(middle)).operations());
+    Index of_one = most_operations;
+    if (has_short || grid_.size() <= most_operations_of_small) {
+      of_one = std::max<Index>(1, program.import(grid_, grid_.cell(middle)).operations());
+    }
     if (grid_.size() <= most_operations_of_small / of_one) {
       choose_all(grid_.size());
       return;
@@ -168,21 +171,51 @@ class Partners {
   std::vector<Partner> list_;
 };
 
+// Of a step whose messages are all in flight at once, the first of those alike, to the same partner, for all of them: where an
+// axis is shorter than messages reach, these are most. begin: of the step's in part.
+void fold(Step& step, std::size_t begin, LinkedSchedules& part) {
+  const auto stays = [](const Op& op) { return !op.after.empty() || op.adds; };
+  part.times.resize(part.partners.size(), 1);
+  if (std::any_of(step.ops.begin(), step.ops.end(), stays)) return;
+  std::unordered_map<Index, std::size_t> known;  // of what is alike: the position that it is kept at
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < step.ops.size(); ++i) {
+    Op& op = step.ops[i];
+    const std::uint32_t partner = part.partners[begin + i];
+    const Index what = 4 * (Index{partner} * (Index{1} << 31) + op.blocks()) + static_cast<Index>(op.kind);
+    const bool moves = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
+    if (moves) {
+      const auto [at, added] = known.try_emplace(what, kept);
+      if (!added) {
+        ++part.times[begin + at->second];
+        continue;
+      }
+    }
+    if (kept != i) step.ops[kept] = std::move(op);
+    part.partners[begin + kept++] = partner;
+  }
+  step.ops.resize(kept);
+  part.partners.resize(begin + kept);
+  part.times.resize(begin + kept);
+}
+
 // The schedules of the representatives, each message to the one that stands for its peer.
 template <class Make>
-LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&& make) {
+LinkedSchedules linked(const Representatives& chosen, Partners& partners, SendMode mode, Make&& make) {
   LinkedSchedules part;
   for (std::size_t number = 0; number < chosen.ranks().size(); ++number) {
     const Index rank = chosen.ranks()[number];
     const Coords own = chosen.grid().coords(rank);
     RankSchedule& schedule = part.schedules.emplace_back(make(rank));
     for (Step& step : schedule.steps) {
+      const std::size_t begin = part.partners.size();
       for (Op& op : step.ops) {
         const bool moves = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
         const Coords peer = chosen.grid().coords(op.peer);
         part.partners.push_back(moves ? partners.number(static_cast<Index>(number), own, peer) : 0);
         op.peer = chosen.stand_in(op.peer, peer);
       }
+      if (mode == SendMode::isend || mode == SendMode::persistent) fold(step, begin, part);
     }
   }
   return part;
@@ -197,7 +230,7 @@ Walk walk_linked(const Program& program, const Representatives& chosen, const La
   Partners partners(chosen.grid());
   std::vector<LinkedSchedules> parts;
   for (const auto* make : {&program.import, &program.reduce}) {
-    if (*make) parts.push_back(linked(chosen, partners, [&](Index rank) { return (*make)(program.grid, rank); }));
+    if (*make) parts.push_back(linked(chosen, partners, program.mode, [&](Index rank) { return (*make)(program.grid, rank); }));
   }
   const auto census = census_of(chosen, partners, layout);
   for (LinkedSchedules& part : parts) part.census = census;
@@ -228,7 +261,7 @@ void make_part(LinkedSchedules& line, Index blocks) {
   std::vector<RankSchedule>& schedules = line.schedules;
   const std::size_t count = schedules.size();
   const std::size_t middle = count > 2 ? count / 2 : 0;
-  std::vector<std::vector<std::uint32_t>> partners(count);
+  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> numbers(count);  // of partners, and times
   std::size_t next = 0;
   for (std::size_t rank = 0; rank < count; ++rank) {
     RankSchedule& schedule = schedules[rank];
@@ -239,14 +272,21 @@ void make_part(LinkedSchedules& line, Index blocks) {
         for (std::vector<SlotRange>* ranges : {&op.slots, &op.source}) {
           for (SlotRange& range : *ranges) range = {range.first * blocks, range.count * blocks};
         }
-        partners[rank].push_back(line.partners[next++]);
+        numbers[rank].emplace_back(line.partners[next], line.times.empty() ? 1 : line.times[next]);
+        ++next;
       }
     }
   }
   std::rotate(schedules.begin(), schedules.begin() + static_cast<std::ptrdiff_t>(middle), schedules.end());
-  std::rotate(partners.begin(), partners.begin() + static_cast<std::ptrdiff_t>(middle), partners.end());
+  std::rotate(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(middle), numbers.end());
   line.partners.clear();
-  for (const std::vector<std::uint32_t>& own : partners) line.partners.insert(line.partners.end(), own.begin(), own.end());
+  line.times.clear();
+  for (const auto& own : numbers) {
+    for (const auto& [partner, times] : own) {
+      line.partners.push_back(partner);
+      line.times.push_back(times);
+    }
+  }
 }
 
 // What was counted along one axis of a grid, for partners on a line.
@@ -384,7 +424,7 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
     Partners partners(chosen.grid());
     for (std::size_t direction = 0; direction < directions.size(); ++direction) {
       const auto make = direction == 0 ? make_schedule : make_reduce;
-      directions[direction].push_back(linked(chosen, partners, [&](Index rank) { return make(line, rank); }));
+      directions[direction].push_back(linked(chosen, partners, spec.mode, [&](Index rank) { return make(line, rank); }));
     }
     const auto census = census_of_line(chosen, partners, spec.grid, axis, layout);
     for (auto& direction : directions) {
@@ -425,7 +465,7 @@ Walk walk_of(const ExchangeSpec& spec, const Layout& layout) {
   const Index ranks = spec.ranks();
   const bool small =
       spec.window.slots() <= most_slots_of_all / ranks ||
-      (ranks <= most_operations_of_all && make_schedule(spec, ranks / 2).operations() <= most_operations_of_all / ranks);
+      (2 * ranks <= most_operations_of_all && make_schedule(spec, ranks / 2).operations() <= most_operations_of_all / ranks);
   return small ? Walk(spec).at(layout.placement()) : walk_of_representatives(spec, layout);
 }
 

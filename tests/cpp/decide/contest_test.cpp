@@ -64,6 +64,25 @@ TEST(Contest, ThoseThatKnowNodesTakePartWhereNodesAreKnownAndTheirSchedulesQuick
   EXPECT_NE(told(candidates(question)).find("striped"), std::string::npos);
 }
 
+TEST(Contest, OneMessageAfterTheOtherToManyPartnersIsNoCandidateUnlessAskedFor) {
+  Question question = cube(4, 14);  // 24389 slots
+  question.algorithms = {"direct", "shift"};
+  EXPECT_EQ(told(candidates(question)),
+            "direct, isend; direct, persistent; shift, isend; shift, persistent; shift, isend-self; shift, send; shift, ssend");
+  question.modes = {SendMode::send};
+  EXPECT_EQ(told(candidates(question)), "direct, send; shift, send");
+}
+
+TEST(Contest, MessagesAlikeArePricedAsOftenAsThereAre) {
+  // On a ring of eight whose messages reach around it, seven partners get 25 or 26 messages each, and 24 stay with their rank.
+  const auto direct = [](Index ranks, int cutoff) {
+    const Question question{Grid({ranks}, {true}), {cutoff}, Shell::full, {"direct"}, {SendMode::isend}, {}};
+    return Contest(question, Placement::blocked(ranks, 1)).first(1000, rankwise_test::machine());
+  };
+  EXPECT_EQ(direct(8, 100).messages, 176);
+  EXPECT_DOUBLE_EQ(direct(8, 100).time_s, direct(512, 88).time_s);
+}
+
 TEST(Contest, EndsBetweenWalks) {
   const Placement placement = Placement::blocked(64, 16);
   int left = 1000;
@@ -200,9 +219,8 @@ TEST(Reason, ABlockingRivalGoesOneByOne) {
 
 TEST(Reason, WhatIsSharedTakesALargePart) {
   Ranked busy = direct(100e-6, 32e-6);
-  const std::array<const char*, 8> parts{"a socket's memory",          "the link between sockets",
-                                         "a node's memory",            "a node's NIC, sending",
-                                         "a node's NIC, receiving",    "a node's NIC, both ways",
+  const std::array<const char*, 8> parts{"a socket's memory",          "the link between sockets",  "a node's memory",
+                                         "a node's NIC, sending",      "a node's NIC, receiving",   "a node's NIC, both ways",
                                          "the links between switches", "the links between switches"};
   for (std::size_t resource = 0; resource < parts.size(); ++resource) {
     busy.busiest = {resource, 0, 42e-6, 1.5e6};
