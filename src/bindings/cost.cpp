@@ -251,14 +251,6 @@ void bind_cost(nb::module_& m) {
             return machine;
           },
           nb::arg("bytes_per_s"), "Return the machine with a card of this rate.")
-      .def(
-          "in_streams",
-          [](const Machine& self) {
-            Machine machine = self;
-            if (machine.card) machine.card->exchange_shares.clear();
-            return machine;
-          },
-          "Return the machine whose card passes in exchanges of several nodes what it does in streams between two.")
       .def("where_sends_may_go_on", &Machine::where_sends_may_go_on,
            "The machine where no send waits whose limit is not known; None where all limits are.")
       .def("with_network", &Machine::with_network, nb::arg("latency"), nb::arg("bandwidth"),

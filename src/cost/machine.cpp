@@ -244,6 +244,15 @@ std::optional<Machine> Machine::with_handshakes_covered() const {
   return slower ? std::optional(std::move(machine)) : std::nullopt;
 }
 
+std::optional<Machine> Machine::in_streams() const {
+  constexpr double sound = 0.95;
+  const auto is_less = [](const auto& row) { return row.second < sound; };
+  if (!card || std::ranges::none_of(card->exchange_shares, is_less)) return std::nullopt;
+  Machine machine = *this;
+  machine.card->exchange_shares.clear();
+  return machine;
+}
+
 std::optional<Machine> Machine::where_sends_may_go_on() const {
   Machine machine = *this;
   bool unknown = false;

@@ -175,6 +175,8 @@ struct Machine {
   // smallest: handshakes of two messages in flight leave it idle, those of more are under way while others' data is. Nothing:
   // large messages pass no more slowly.
   [[nodiscard]] std::optional<Machine> with_handshakes_covered() const;
+  // The machine whose card passes in exchanges of several nodes what it does in streams between two. Nothing: it is hardly less.
+  [[nodiscard]] std::optional<Machine> in_streams() const;
   // The machine where sends wait for nobody whatever their size, over links of which it is not known from which size on they do.
   // Nothing: it is known of all.
   [[nodiscard]] std::optional<Machine> where_sends_may_go_on() const;

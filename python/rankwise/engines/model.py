@@ -138,16 +138,8 @@ class Model:
         return price_of(cost, block_bytes, (low_s, high_s), notes)
 
     def with_faster_card(self, placement: _core.Placement) -> _core.Machine | None:
-        """Return the machine with as fast a NIC as may be, where its rate is not known or is less in exchanges than in streams.
-
-        Exchanges lie between a ring of nodes and streams: how long NICs idle depends on how many messages are under way. None
-        where the NIC is known, or does not matter.
-        """
-        if "card" in self.assumed(placement):
-            return with_faster_card(self.machine, placement.most_on_a_node)
-        if placement.nodes > 1 and self.profile.shared.exchange_note():
-            return self.machine.in_streams()
-        return None
+        """Return the machine with as fast a NIC as may be, where its rate is not known; None where it is or does not matter."""
+        return with_faster_card(self.machine, placement.most_on_a_node) if "card" in self.assumed(placement) else None
 
     def assumed(self, placement: _core.Placement) -> list[str]:
         """Return the kinds of shared resources that matter there and of which the profile knows nothing."""
@@ -212,7 +204,7 @@ class Model:
             yield f"the profile has no run-to-run spread: ± {100 * ASSUMED_SPREAD:.0f} % is assumed for a message's time"
         yield from (LACKING[kind] for kind in self.assumed(placement))
         if placement.nodes > 1 and (note := self.profile.shared.exchange_note()):
-            yield f"{note}; intervals cover both rates"
+            yield f"{note}; intervals cover how far such exchanges differ"
         cores = self.profile.machine.get("cores")
         if isinstance(cores, int) and placement.most_on_a_node > cores:
             later = "" if self.profile.collectives is None else "; in collectives each message is taken up later, as measured"

@@ -152,12 +152,14 @@ def test_what_a_nic_sends_less_in_exchanges_makes_them_slower_and_the_interval_r
     (plain, *_, none), (sound, *_, hardly), (slow, *_, said) = found
     assert none == hardly == [] and said == [
         "while 4 nodes of 2 ranks exchange messages of 60 kB, a NIC sends 500 MB/s, 50 % of its rate between two nodes; "
-        "intervals cover both rates"
+        "intervals cover how far such exchanges differ"
     ]
     # In each of two steps a node sends one message to the node before and one to the node after.
     assert plain.time_s < sound.time_s < 1.03 * plain.time_s
     assert slow.time_s - plain.time_s == pytest.approx(2 * 2 * 60_000 / 1e9)
-    assert slow.time_lo_s == pytest.approx(plain.time_lo_s) and slow.time_hi_s > plain.time_hi_s
+    # Exchanges were seen to take from 0.72 to 1.17 of what is predicted, and none passes more than streams do.
+    assert plain.time_lo_s < slow.time_lo_s < 0.75 * slow.time_s and slow.time_hi_s > 1.17 * slow.time_s
+    assert plain.time_lo_s <= sound.time_lo_s and sound.time_hi_s < 1.1 * sound.time_s
 
 
 def test_nodes_are_filled_one_after_the_other(paper: Profile) -> None:
