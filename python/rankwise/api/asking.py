@@ -256,7 +256,7 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
 def _after_predict(workload: Workload, pattern: Options, machine: Profile, ranks: Ranks) -> Iterator[tuple[str, str]]:
     """Yield what follows a prediction: the same run, and the other algorithms."""
     asked = " ".join(part for part in (workload.id, pattern.words(), _profile_option(machine)) if part)
-    yield f"rankwise validate {asked}", "run it, compare"
+    yield _validate(asked, ranks), "run it, compare"
     if isinstance(pattern, ExchangeOptions):
         if pattern.size.isalnum() and pattern.cutoff.isdecimal():  # one question
             words = pattern.words("algorithm", "mode", "replication", "team_boxes")
@@ -264,6 +264,11 @@ def _after_predict(workload: Workload, pattern: Options, machine: Profile, ranks
             yield " ".join(part for part in choose if part), "other algorithms"
     elif workload.chooses:
         yield f"rankwise choose {asked} {ranks.words()}".rstrip(), "other algorithms"
+
+
+def _validate(asked: str, ranks: Ranks) -> str:
+    """Return the command that runs what was asked, its ranks where they were predicted to be."""
+    return f"rankwise validate {asked} {ranks.words('link_model', 'loaded')}".rstrip()
 
 
 def _profile_option(machine: Profile) -> str:
@@ -422,7 +427,7 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
         return Ranked(workload, tried, machine)
     ranking = rank(predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded), machine)
     asked = " ".join(part for part in (workload.id, pattern.words(), _profile_option(machine)) if part)
-    return Ranked(workload, ranking, machine, ((f"rankwise validate {asked}", "run them, compare"),))
+    return Ranked(workload, ranking, machine, ((_validate(asked, ranks), "run them, compare"),))
 
 
 def question_of(asked: ExchangeOptions) -> Question:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise.report.chart import MUTED, WIDE, Chart, Spec, emphasised, field_of, rows
 from rankwise.report.inputs import MappingInstance, MappingResult
 from rankwise.report.layers import by_name, kinds, labels, layer, ranged
-from rankwise.units import format_volume, spans
+from rankwise.units import format_count, format_volume, spans
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,7 +151,7 @@ class NodeMap:
             ranks.setdefault(node, []).append(rank)
         said = {}
         for node, cells in ranks.items():
-            leaving = "" if self.outgoing is None else f"; {self.outgoing.get(node, 0)} messages leave it"
+            leaving = "" if self.outgoing is None else f"; {format_count(self.outgoing.get(node, 0), 'message')} to other nodes"
             said[node] = f"{self.result.algorithm}, node {node}: {len(cells)} ranks, of cells {_ranges(cells)}{leaving}"
         return said
 
@@ -194,7 +194,7 @@ class NodeMap:
         places = {**ranged("x", x_of, "x", "x2"), **ranged("y", y_of, "y", "y2")}
         shown = {"condition": {"test": f"stop<{first}||stop>={len(stops)}||datum.stop===stop", "value": 1}, "value": 0.35}
         fits = f"datum.wide*{WIDE}/{across!r}>=7.2*length(datum.node)+1&&datum.high*{height_px}/{down}>=11"
-        sent, busiest = f"{self.result.j_sum} messages", str(self.result.j_max)
+        sent, busiest = format_count(self.result.j_sum, "message"), str(self.result.j_max)
         if self.of_program:
             sent, busiest = format_volume(self.result.j_sum), format_volume(self.result.j_max)
         told = f"{sent} between nodes, {busiest} of the busiest{note}"

@@ -108,7 +108,7 @@ def test_a_map_of_every_mapping_says_nodes_ranks_and_messages(mappings: list[Map
         assert f">{result.algorithm}</text>" in svg
         assert f"{result.j_sum} messages between nodes, {result.j_max} of the busiest" in svg
     assert len(chart.stops) == 50 * len(instance.results)
-    assert chart.stops[0] == "blocked, node 0: 48 ranks, of cells 0–47; 48 messages leave it"
+    assert chart.stops[0] == "blocked, node 0: 48 ranks, of cells 0–47; 48 messages to other nodes"
     leaving = [int(re.findall(r"(\d+) messages leave", words)[0]) for words in chart.stops]
     for i, result in enumerate(instance.results):
         assert sum(leaving[50 * i : 50 * i + 50]) == result.j_sum
@@ -121,7 +121,7 @@ def test_messages_beyond_the_grid_leave_no_node() -> None:
     result = {"algorithm": "blocked", "j_sum": 1, "j_max": 1, "seconds": 0.0, "node_of_cell": [0, 0, 1]}
     record = {"grid": [3], "nodes": [2, 1], "stencil": "1;4", "results": [result]}
     (instance,) = mappings_from_record(record, "map.json")
-    assert node_map_picture(instance, "nodes").stops[0] == "blocked, node 0: 2 ranks, of cells 0–1; 1 messages leave it"
+    assert node_map_picture(instance, "nodes").stops[0] == "blocked, node 0: 2 ranks, of cells 0–1; 1 message to other nodes"
 
 
 def test_a_grid_of_three_axes_is_drawn_in_slices() -> None:

@@ -233,7 +233,7 @@ def test_values_on_hover(opened: Callable[..., Any]) -> None:
     box = page.locator("#nodes-0 .live").bounding_box()
     page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.5 * box["height"])
     assert re.fullmatch(
-        r"blocked, node \d+: 48 ranks, of cells .*; \d+ messages leave it", page.locator("#nodes-0 output").inner_text()
+        r"blocked, node \d+: 48 ranks, of cells .*; \d+ messages to other nodes", page.locator("#nodes-0 output").inner_text()
     )
     edge = page.locator(".lk").first
     edge.hover()
