@@ -106,6 +106,8 @@ def test_a_slow_link_between_four_nodes_is_measured_in_seconds(tmp_path: Path, m
     # Headers are 1.5 % of what crosses; a message that the shaper lets pass at once may be 4 %.
     card = profile["shared"]["card"]
     assert card["bytes_per_s"] < 1.05 * 1.25e6 and max(size for _, size, _ in card["pairs"]) >= 4096
-    # In a ring of all four a node sends what its link carries: reno leaves none idle.
+    # In a ring of all four a node sends what its link carries: reno leaves none idle. Where it was idle before a round it and
+    # the switch let a frame pass at once.
     assert {(nodes, ranks) for nodes, ranks, *_ in card["exchange"]} == {(4, 2)}
-    assert [rate for *_, rate in card["exchange"]] == pytest.approx([1.2e6] * len(card["exchange"]), rel=0.08)
+    for _, ranks, size, rate in card["exchange"]:
+        assert 0.92 * 1.2e6 < rate < 1.25e6 * (1 + 2 * 4500 / (2 * ranks * size))
