@@ -65,7 +65,8 @@ def test_collectives_gain_by_a_higher_limit_what_rings_lose_above_it() -> None:
     small, large = chooser.choose(called)
     assert small.is_left and not large.is_left and large.limited
     assert large.now_s > 1.5 * large.new_s
-    assert 0 <= large.gain.lo_s < 0.1 * large.gain.s and large.gain.s == pytest.approx(large.now_s - large.new_s)
+    # Exchanges that leave NICs idle were seen to take down to 0.72 of what is predicted.
+    assert 0 < large.gain.lo_s < large.now_s * 0.75 - large.new_s and large.gain.s == pytest.approx(large.now_s - large.new_s)
     assert words_of(large).endswith(" + eager limit")
     # A chain of messages one after the other is no slower than its links: there only another algorithm gains.
     (bcast,) = chooser_of(library, with_rings(0.98, 0.49)).choose([Called(Call("bcast", 4, 1 << 20, nodes), 1.0)])
