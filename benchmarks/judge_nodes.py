@@ -3,7 +3,8 @@
     python benchmarks/judge_nodes.py     # three minutes
 
 There bandwidth decides, so that ranks may share two cores as long as nothing else runs on them: see the load that is printed.
-The links are measured first, on the same nodes. Exit 1 where a bar is missed.
+The links are measured first, on the same nodes. Frames are sent one by one: what a shaper lets pass at once after a pause, a frame
+or seven sent as one, counts in measurements, too, which are short. Exit 1 where a bar is missed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def main() -> int:
     require_nodes()
     errors = []
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    with tempfile.TemporaryDirectory() as folder, Nodes(f"{given.rate}mbit", FOUR, batches=True) as four:
+    with tempfile.TemporaryDirectory() as folder, Nodes(f"{given.rate}mbit", FOUR) as four:
         rankwise = OnNodes(four, folder).rankwise
         hosts = ("--hosts", ",".join(four.hosts))
         rankwise("measure", *hosts, "--seconds", f"{given.measure_seconds}", "-o", "m.json")
