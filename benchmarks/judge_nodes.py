@@ -3,8 +3,8 @@
     python benchmarks/judge_nodes.py     # three minutes
 
 There bandwidth decides, so that ranks may share two cores as long as nothing else runs on them: see the load that is printed.
-The links are measured first, on the same nodes. Frames are sent one by one: what a shaper lets pass at once after a pause, a frame
-or seven sent as one, counts in measurements, too, which are short. Exit 1 where a bar is missed.
+The links are measured first, on the same nodes. Frames are sent one by one: a shaper lets one pass at once after a pause, and
+seven sent as one would be a part of what short measurements count. Exit 1 where a bar is missed.
 """
 
 from __future__ import annotations
