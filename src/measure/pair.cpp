@@ -264,15 +264,14 @@ class Search {
       if (yes == largest_bytes_) break;
     }
     between_ = no <= largest_bytes_;  // none is longer than the last one
-    while (yes >= 0 && between_ && no - yes > 1 && is_time(false)) look_at(yes + (no - yes) / 2);
+    while (yes >= 0 && between_ && no - yes > 1 && is_time(no - yes > yes / 16)) look_at(yes + (no - yes) / 2);
     return yes;
   }
 
   [[nodiscard]] long long tried_bytes() const { return tried_bytes_; }
 
  private:
-  // must: sizes that double are tried beyond the time while messages take less than some tenths of a second, for without a size
-  // that waits nothing is known.
+  // must: what is sought to a sixteenth is sought beyond the time, too, while messages take less than some tenths of a second.
   [[nodiscard]] bool is_time(bool must) const {
     constexpr double dear_s = 1.0;
     return by_first(buffers_.pair, steady_s() < end_s_ || (must && trial_.late_s < dear_s));

@@ -34,14 +34,14 @@ _RESOURCES = {
     "socket": "memory of a socket",
     "sockets": "link between sockets",
 }
-_TRIED = "limits_tried_up_to_bytes"
+_EAGER, _TRIED = "send_returns_up_to_bytes", "limits_tried_up_to_bytes"
 _CALLED = {
     "send_overhead_s": "a send keeps its processor for (o_s)",
     "receive_overhead_s": "a receive keeps its processor for (o_r)",
     "latency_s": "the rest of an empty message (l)",
     "gap_s": "a small message every (g)",
     "overlap": "overlap of both directions (1: full duplex, 0: half duplex)",
-    "send_returns_up_to_bytes": "MPI_Send does not wait for the receiver up to",
+    _EAGER: "MPI_Send does not wait for the receiver up to",
     "head_to_head_up_to_bytes": "sends to each other do not deadlock up to",
 }
 
@@ -294,8 +294,7 @@ def packing_table(packing: Packing) -> Table[int]:
 def collective_blocks(costs: CollectiveCosts, profile: Profile) -> Iterator[Block]:
     """Yield what collectives take besides messages: those of most ranks within a node, by the bytes that a rank has."""
     size, time_s = costs.combine[-1]
-    limit = "send_returns_up_to_bytes"
-    eager = ", ".join(f"{name} {_parameter(limit, link)}" for name, link in profile.links.items() if limit in link.parameters)
+    eager = ", ".join(f"{name} {_parameter(_EAGER, link)}" for name, link in profile.links.items() if _EAGER in link.parameters)
     most = max((row.ranks for row in costs.in_node), default=0)
     rows: dict[str, dict[int, NodeTime]] = {}
     for row in costs.in_node:
@@ -328,7 +327,7 @@ def _parameter(name: str, link: Link) -> str:
     if name.endswith("bytes_per_s"):
         return format_bandwidth(parameter.value)
     if name.endswith("_bytes"):
-        tried = link.parameters.get(_TRIED)
+        tried = link.parameters.get(_TRIED) if name == _EAGER else None
         more = " or more" if tried is not None and parameter.value >= tried.value else ""
         return f"{parameter.value:.0f} B{more}" if parameter.value >= 0 else "none"
     if name == "overlap" and not -_OFF_SCALE <= parameter.value <= 1 + _OFF_SCALE:

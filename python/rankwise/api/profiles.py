@@ -22,12 +22,12 @@ from rankwise.units import format_bandwidth, format_day, format_time, parse_ints
 
 # What can be measured, and how long it takes where nothing else is said.
 CAMPAIGNS = {
-    "latency": "Ping-pong with MPI_Send and MPI_Ssend, one way and both: 15 s",
+    "latency": "Ping-pong with MPI_Send and MPI_Ssend, protocol limits: 15 s",
     "bandwidth": "64 messages in flight, one way and both, as osu_bw: 15 s",
     "pairs": "Streams of 1, 2, 4, ... pairs of ranks at once: 15 s",
     "one-to-all": "A ping-pong of one rank with each other in turn: 15 s",
     "alltoall": "MPI_Alltoall with a rank on each core or node: 15 s",
-    "loggp": "Send and receive overhead, gap, protocol limits: 15 s",
+    "loggp": "The same, and send and receive overhead and gap: 15 s",
     "all-pairs": "Streams between all pairs of nodes, for doctor --nodes: 300 s",
     "fft3d": "Rates of local FFTs and of memory, for predict fft3d: 1 min",
     "pack": "Packing and unpacking of halos, for predict halo: 1 s",
