@@ -39,13 +39,13 @@ bool belongs(const UnitCounts& unit, std::size_t resource) {
 // So many messages of a phase that each hold a unit of a resource for so long.
 struct Share {
   double held_s;
-  std::uint32_t times;
+  Index times;
 };
 
 // What a message waits for where it is shared fairly: of each other one as much as it brings itself, at most.
 double load_s(std::span<const Share> shares, double own_s) {
   double sum_s = 0.0;
-  for (const Share& share : shares) sum_s += share.times * std::min(share.held_s, own_s);
+  for (const Share& share : shares) sum_s += static_cast<double>(share.times) * std::min(share.held_s, own_s);
   return sum_s;
 }
 
@@ -95,7 +95,7 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
     std::size_t use;
     std::uint32_t partner;
     std::uint32_t span;
-    std::uint32_t messages;
+    Index messages;
   };
   std::vector<Use> uses;
   std::vector<Part> parts;
@@ -125,14 +125,16 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
       const LinkClass link = link_of(span, census.links[passage.partner]);
       on_its_way(span, [&](std::size_t resource, bool at_sender) {
         if (at_sender != passage.sends) return;
-        for (const std::uint32_t phase : {phases.of[id], phases.count}) {
+        const auto add = [&](std::uint32_t phase, Index messages) {
           parts.push_back(
-              {use_of(resource, phase, link, passage.size), passage.partner, static_cast<std::uint32_t>(span), passage.times});
-        }
+              {use_of(resource, phase, link, passage.size), passage.partner, static_cast<std::uint32_t>(span), messages});
+        };
+        add(phases.of[id], passage.times);
+        add(phases.count, passage.times * passage.rounds);
       });
     }
   }
-  std::vector<std::uint32_t> times(uses.size());
+  std::vector<Index> times(uses.size());
   for (const UnitCounts& unit : census.units) {
     std::fill(times.begin(), times.end(), 0);
     for (const Part& part : parts) times[part.use] += part.messages * census.count(unit, part.partner, part.span);
@@ -177,7 +179,7 @@ Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, cons
       shares.push_back({time_s, use.times});
       first_use[use.phase * resources() + use.resource + 1] = static_cast<std::uint32_t>(shares.size());
     } else {
-      add_total(use.resource, 0, use.times * time_s,
+      add_total(use.resource, 0, static_cast<double>(use.times) * time_s,
                 static_cast<double>(use.times) * static_cast<double>(sizes_[use.size] * block_bytes_));
     }
   }

@@ -25,7 +25,8 @@ struct Passage {
   // takes that of its sender's.
   std::uint32_t partner = 0;
   std::uint32_t link = 0;
-  std::uint32_t times = 1;  // how many like it, in flight with it, it stands for
+  Index times = 1;   // how many like it, in flight with it, it stands for
+  Index rounds = 1;  // how often its step is done
   bool moves = false;
   bool sends = false;
 };
@@ -45,7 +46,7 @@ struct Use {
   std::uint32_t phase;  // Phases::count: in the whole round
   LinkClass link;
   std::uint32_t size;
-  std::uint32_t times;
+  Index times;
 };
 
 // Of the representatives: the most of any unit that was counted.

@@ -1,6 +1,7 @@
 #include "cost/walk.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "cost/event_clock.hpp"
@@ -33,7 +34,10 @@ Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
 }
 
 void Walk::add(LinkedSchedules linked) {
-  Part part{std::move(linked.schedules), std::move(linked.census), {}, {}, {}, {}, {}, {}, {}, {}, {}, false};
+  Part part;
+  part.schedules = std::move(linked.schedules);
+  part.census = std::move(linked.census);
+  part.rounds = std::move(linked.rounds);
   part.usual.trace = replay(part.schedules, mode_ == SendMode::send);
   if (!part.usual.trace.waiting.empty()) {
     invalid("the schedule cannot finish: rank " + std::to_string(part.usual.trace.waiting.front().rank) + " waits for rank " +
@@ -54,6 +58,8 @@ void Walk::add(LinkedSchedules linked) {
       while (next != nullptr && next->ops.empty()) next = next == &steps.back() ? nullptr : next + 1;
       describe(steps[i], next, rank, linked, part);
       describe_work(steps[i], i == 0 && parts_.empty(), part);
+      if (part.rounds.empty()) continue;
+      for (std::size_t id = part.steps.back(); id < part.passages.size(); ++id) part.passages[id].rounds = part.rounds[i];
     }
   }
   part.steps.push_back(static_cast<Trace::Id>(part.passages.size()));
@@ -79,8 +85,8 @@ void Walk::add(LinkedSchedules linked) {
   for (const Part& one : parts_) {
     for (const Passage& passage : one.passages) {
       if (!passage.sends) continue;
-      messages[passage.rank] += passage.times;
-      blocks[passage.rank] += passage.times * sizes_[passage.size];
+      messages[passage.rank] += passage.times * passage.rounds;
+      blocks[passage.rank] += passage.times * passage.rounds * sizes_[passage.size];
     }
   }
   messages_per_rank_ = messages.empty() ? 0 : std::ranges::max(messages);
@@ -105,10 +111,12 @@ void Walk::connect(Part& part) {
   }
 }
 
-std::size_t Walk::steps() const {
-  std::size_t most = 0;
+Index Walk::steps() const {
+  Index most = 0;
   for (const Part& part : parts_) {
-    for (const RankSchedule& schedule : part.schedules) most = std::max(most, schedule.steps.size());
+    most = std::max(most, std::accumulate(part.rounds.begin(), part.rounds.end(), Index{0}));
+    if (!part.rounds.empty()) continue;
+    for (const RankSchedule& schedule : part.schedules) most = std::max(most, static_cast<Index>(schedule.steps.size()));
   }
   return most;
 }
@@ -117,12 +125,11 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
   const auto moves = [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; };
   const auto is_root = [](const Op& op) { return op.kind == Op::Kind::send && op.after.empty(); };
   const auto first = static_cast<Trace::Id>(part.passages.size());
-  const auto times = [&](std::size_t i) { return linked.times.empty() ? 1U : linked.times.at(first + i); };
   std::ptrdiff_t messages = 0;
   std::ptrdiff_t chains = 0;
-  for (std::size_t i = 0; i < step.ops.size(); ++i) {
-    if (moves(step.ops[i])) messages += times(i);
-    if (is_root(step.ops[i])) chains += times(i);
+  for (const Op& op : step.ops) {
+    if (moves(op)) messages += op.times;
+    if (is_root(op)) chains += op.times;
   }
   if (!is_blocking(mode_)) most_in_flight_ = std::max(most_in_flight_, chains);
   const bool ordered = std::any_of(step.ops.begin(), step.ops.end(), [](const Op& op) { return !op.after.empty(); });
@@ -138,7 +145,7 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
     passage.size = static_cast<std::uint32_t>(known - sizes_.begin());
     passage.sends = op.kind == Op::Kind::send;
     passage.moves = moves(op);
-    passage.times = times(part.passages.size() - first);
+    passage.times = op.times;
     if (!linked.partners.empty()) passage.link = passage.partner = linked.partners.at(part.passages.size());
     if (known == sizes_.end()) sizes_.push_back(blocks);
     Transfer transfer;
@@ -218,7 +225,7 @@ class Clock {
         match(event.a, event.b);
       } else {
         const std::size_t step = part_.first_step[event.a] + event.b;
-        complete(event.a, part_.steps[step], part_.steps[step + 1]);
+        complete(event.a, part_.steps[step], part_.steps[step + 1], part_.rounds.empty() ? 1 : part_.rounds[event.b]);
       }
     }
   }
@@ -299,7 +306,7 @@ class Clock {
     return both_s + alone_s(recv, cost.send_s) + wait_s(recv);
   }
 
-  void complete(Id rank, Id first, Id end) {
+  void complete(Id rank, Id first, Id end, Index rounds) {
     double& ready_s = ready_s_[rank];
     const double begin_s = ready_s;
     term_ = History::Term::message;
@@ -309,8 +316,15 @@ class Clock {
       if (mode_ == SendMode::send) space_arrivals(rank, first, end);
       for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
     }
-    for (Id i = first; timed_ && i < end; ++i) ready_s += work_.work_s(part_.transfers[i].copied, part_.transfers[i].added);
+    for (Id i = first; timed_ && i < end; ++i) {
+      ready_s +=
+          static_cast<double>(part_.passages[i].times) * work_.work_s(part_.transfers[i].copied, part_.transfers[i].added);
+    }
     if (history_ != nullptr) note(rank, first, end, begin_s);
+    // What is done again takes as long again.
+    const double again_s = rounds > 1 ? static_cast<double>(rounds - 1) * (ready_s - begin_s) : 0.0;
+    ready_s += again_s;
+    arrived_s_[rank] += again_s;
   }
 
   void note(Id rank, Id first, Id end, double begin_s) {
@@ -398,8 +412,8 @@ class Clock {
       const Prices::Price& cost = price(id);
       const bool starts = part_.transfers[id].first;
       double one_s = cost.steps->step_s(starts, 1, cost.bytes);
-      further_s[sends ? 1 : 0] +=
-          part_.passages[id].times * (cost.steps->step_s(starts, most, cost.bytes) - one_s) / static_cast<double>(most);
+      further_s[sends ? 1 : 0] += static_cast<double>(part_.passages[id].times) *
+                                  (cost.steps->step_s(starts, most, cost.bytes) - one_s) / static_cast<double>(most);
       if (part_.collective && cost.steps->collective) one_s += (*cost.steps->collective)(cost.bytes);
       if (!sends) start_s = std::max(start_s, done_s_[id]);
       longest_s = std::max(longest_s, one_s);

@@ -87,7 +87,9 @@ struct LinkedSchedules {
   std::vector<RankSchedule> schedules;
   std::vector<std::uint32_t> partners;
   std::shared_ptr<const Census> census;
-  std::vector<std::uint32_t> times = {};  // how many like it each operation stands for, likewise; empty: one
+  // How often each step is done before the next one (of ranks whose messages all go to those that they stand for, for none of
+  // these waits for another); empty: once.
+  std::vector<Index> rounds = {};
 };
 
 // The schedules of all ranks of an exchange, the way back included where the exchange includes it, replayed once so
@@ -122,7 +124,7 @@ class Walk {
   [[nodiscard]] const std::vector<Index>& message_blocks() const { return sizes_; }
   [[nodiscard]] SendMode mode() const { return mode_; }
   // The most steps of any part.
-  [[nodiscard]] std::size_t steps() const;
+  [[nodiscard]] Index steps() const;
   // any_eager: whether some of its messages wait for no receiver, where that makes a difference.
   [[nodiscard]] const Discrepancy& discrepancy(bool any_eager = false) const;
 
@@ -161,6 +163,7 @@ class Walk {
     std::vector<Trace::Id> connections;
     std::vector<Trace::Id> steps;         // of each step, rank by rank: its first operation; then the end
     std::vector<std::size_t> first_step;  // of each rank: index into steps
+    std::vector<Index> rounds;            // of each step, alike for all ranks: how often it is done
     bool collective = false;              // carried out as MPI neighbourhood collectives
   };
 

@@ -113,12 +113,13 @@ Contest::Contest(Question question, const Placement& placement, std::function<vo
   const Layout layout(question.grid, placement);
   const bool shared_nodes = placement.nodes() > 1 && placement.nodes() < placement.ranks();
   if (shared_nodes || !question.algorithms.empty()) question.nodes = nodes_of(placement);
+  Walks walks(layout);
   std::map<std::string, std::size_t> numbers;
   for (const Candidate& candidate : candidates(question)) {
     const Candidate costed = costed_as(candidate);
     const auto [known, added] = numbers.try_emplace(to_string(costed), walks_.size());
     if (added) between_();
-    if (added) walks_.push_back(walk_of(spec_of(question, costed), layout));
+    if (added) walks_.push_back(walks.of(spec_of(question, costed)));
     entries_.push_back({candidate, known->second});
   }
 }
@@ -127,15 +128,8 @@ namespace {
 
 Ranked price(const Candidate& candidate, const Walk& walk, Index block_bytes, const Machine& machine) {
   const Cost cost = walk.cost(block_bytes, machine);
-  return {candidate,
-          cost.time_s(),
-          cost.low_s,
-          cost.high_s,
-          0.0,
-          cost.messages_per_rank,
-          cost.blocks_per_rank * block_bytes,
-          static_cast<Index>(walk.steps()),
-          cost.busiest};
+  return {candidate,    cost.time_s(), cost.low_s, cost.high_s, 0.0, cost.messages_per_rank, cost.blocks_per_rank * block_bytes,
+          walk.steps(), cost.busiest};
 }
 
 // By picoseconds, so that what costs the same stays in order whatever was rounded.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "decide/rounds.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/teams.hpp"
 
@@ -85,7 +86,7 @@ class Representatives {
     for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
       if (spec.grid.periodic(axis)) continue;
       // Teams at a border have less to do than others, and in other steps.
-      too_many_ = spec.ranks() > most_operations / std::max<Index>(1, make_schedule(spec, spec.ranks() / 2).operations());
+      too_many_ = spec.ranks() > most_operations / std::max<Index>(1, make_alike(spec, spec.ranks() / 2).operations());
       choose_all(spec.ranks());
       return;
     }
@@ -171,51 +172,26 @@ class Partners {
   std::vector<Partner> list_;
 };
 
-// Of a step whose messages are all in flight at once, the first of those alike, to the same partner, for all of them: where an
-// axis is shorter than messages reach, these are most. begin: of the step's in part.
-void fold(Step& step, std::size_t begin, LinkedSchedules& part) {
-  const auto stays = [](const Op& op) { return !op.after.empty() || op.adds; };
-  part.times.resize(part.partners.size(), 1);
-  if (std::any_of(step.ops.begin(), step.ops.end(), stays)) return;
-  std::unordered_map<Index, std::size_t> known;  // of what is alike: the position that it is kept at
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < step.ops.size(); ++i) {
-    Op& op = step.ops[i];
-    const std::uint32_t partner = part.partners[begin + i];
-    const Index what = 4 * (Index{partner} * (Index{1} << 31) + op.blocks()) + static_cast<Index>(op.kind);
-    const bool moves = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
-    if (moves) {
-      const auto [at, added] = known.try_emplace(what, kept);
-      if (!added) {
-        ++part.times[begin + at->second];
-        continue;
-      }
-    }
-    if (kept != i) step.ops[kept] = std::move(op);
-    part.partners[begin + kept++] = partner;
-  }
-  step.ops.resize(kept);
-  part.partners.resize(begin + kept);
-  part.times.resize(begin + kept);
-}
-
 // The schedules of the representatives, each message to the one that stands for its peer.
 template <class Make>
-LinkedSchedules linked(const Representatives& chosen, Partners& partners, SendMode mode, Make&& make) {
+LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&& make) {
   LinkedSchedules part;
   for (std::size_t number = 0; number < chosen.ranks().size(); ++number) {
     const Index rank = chosen.ranks()[number];
     const Coords own = chosen.grid().coords(rank);
+    // Of a peer: its number, and who stands for it.
+    std::unordered_map<Index, std::pair<std::uint32_t, Index>> known{{rank, {0, static_cast<Index>(number)}}};
     RankSchedule& schedule = part.schedules.emplace_back(make(rank));
     for (Step& step : schedule.steps) {
-      const std::size_t begin = part.partners.size();
       for (Op& op : step.ops) {
-        const bool moves = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
-        const Coords peer = chosen.grid().coords(op.peer);
-        part.partners.push_back(moves ? partners.number(static_cast<Index>(number), own, peer) : 0);
-        op.peer = chosen.stand_in(op.peer, peer);
+        const auto [found, added] = known.try_emplace(op.peer);
+        if (added) {
+          const Coords peer = chosen.grid().coords(op.peer);
+          found->second = {partners.number(static_cast<Index>(number), own, peer), chosen.stand_in(op.peer, peer)};
+        }
+        part.partners.push_back(found->second.first);
+        op.peer = found->second.second;
       }
-      if (mode == SendMode::isend || mode == SendMode::persistent) fold(step, begin, part);
     }
   }
   return part;
@@ -226,15 +202,22 @@ std::shared_ptr<const Census> census_of(const Representatives& chosen, const Par
                        [&chosen](Index rank, const Coords& coords) { return chosen.stand_in(rank, coords); });
 }
 
-Walk walk_linked(const Program& program, const Representatives& chosen, const Layout& layout) {
+std::vector<LinkedSchedules> link_parts(const Program& program, const Representatives& chosen, const Layout& layout) {
   Partners partners(chosen.grid());
   std::vector<LinkedSchedules> parts;
   for (const auto* make : {&program.import, &program.reduce}) {
-    if (*make) parts.push_back(linked(chosen, partners, program.mode, [&](Index rank) { return (*make)(program.grid, rank); }));
+    if (*make) parts.push_back(linked(chosen, partners, [&](Index rank) { return (*make)(program.grid, rank); }));
   }
   const auto census = census_of(chosen, partners, layout);
-  for (LinkedSchedules& part : parts) part.census = census;
-  return Walk(program.mode, std::move(parts));
+  for (LinkedSchedules& part : parts) {
+    part.census = census;
+    fold_rounds(part);
+  }
+  return parts;
+}
+
+Walk walk_linked(const Program& program, const Representatives& chosen, const Layout& layout) {
+  return Walk(program.mode, link_parts(program, chosen, layout));
 }
 
 // What every rank does in an exchange.
@@ -245,8 +228,8 @@ Program program_of(const ExchangeSpec& spec) {
     program.upper.push_back(spec.window.upper(axis));
   }
   program.in_turn = is_blocking(spec.mode) && exchange_algorithm(spec.algorithm).takes_turns;
-  program.import = [&spec](const Grid&, Index rank) { return make_schedule(spec, rank); };
-  if (includes_reduce(spec)) program.reduce = [&spec](const Grid&, Index rank) { return make_reduce(spec, rank); };
+  program.import = [&spec](const Grid&, Index rank) { return make_alike(spec, rank); };
+  if (includes_reduce(spec)) program.reduce = [&spec](const Grid&, Index rank) { return make_alike_reduce(spec, rank); };
   return program;
 }
 
@@ -261,7 +244,7 @@ void make_part(LinkedSchedules& line, Index blocks) {
   std::vector<RankSchedule>& schedules = line.schedules;
   const std::size_t count = schedules.size();
   const std::size_t middle = count > 2 ? count / 2 : 0;
-  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> numbers(count);  // of partners, and times
+  std::vector<std::vector<std::uint32_t>> numbers(count);  // of partners
   std::size_t next = 0;
   for (std::size_t rank = 0; rank < count; ++rank) {
     RankSchedule& schedule = schedules[rank];
@@ -272,21 +255,14 @@ void make_part(LinkedSchedules& line, Index blocks) {
         for (std::vector<SlotRange>* ranges : {&op.slots, &op.source}) {
           for (SlotRange& range : *ranges) range = {range.first * blocks, range.count * blocks};
         }
-        numbers[rank].emplace_back(line.partners[next], line.times.empty() ? 1 : line.times[next]);
-        ++next;
+        numbers[rank].push_back(line.partners[next++]);
       }
     }
   }
   std::rotate(schedules.begin(), schedules.begin() + static_cast<std::ptrdiff_t>(middle), schedules.end());
   std::rotate(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(middle), numbers.end());
   line.partners.clear();
-  line.times.clear();
-  for (const auto& own : numbers) {
-    for (const auto& [partner, times] : own) {
-      line.partners.push_back(partner);
-      line.times.push_back(times);
-    }
-  }
+  for (const auto& own : numbers) line.partners.insert(line.partners.end(), own.begin(), own.end());
 }
 
 // What was counted along one axis of a grid, for partners on a line.
@@ -424,7 +400,7 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
     Partners partners(chosen.grid());
     for (std::size_t direction = 0; direction < directions.size(); ++direction) {
       const auto make = direction == 0 ? make_schedule : make_reduce;
-      directions[direction].push_back(linked(chosen, partners, spec.mode, [&](Index rank) { return make(line, rank); }));
+      directions[direction].push_back(linked(chosen, partners, [&](Index rank) { return make(line, rank); }));
     }
     const auto census = census_of_line(chosen, partners, spec.grid, axis, layout);
     for (auto& direction : directions) {
@@ -439,14 +415,27 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
   return Walk(spec.mode, std::move(parts));
 }
 
+namespace {
+
+std::vector<LinkedSchedules> link_teams(const ExchangeSpec& spec, const Layout& layout) {
+  const Representatives chosen(spec);
+  if (chosen.are_too_many()) return link_teams(closed(spec), layout);
+  return link_parts(program_of(spec), chosen, layout);
+}
+
+// Whether so few operations are walked by all ranks.
+bool is_small(const ExchangeSpec& spec) {
+  const Index ranks = spec.ranks();
+  return spec.window.slots() <= most_slots_of_all / ranks ||
+         (2 * ranks <= most_operations_of_all && make_alike(spec, ranks / 2).operations() <= most_operations_of_all / ranks);
+}
+
+}  // namespace
+
 Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout) {
   const ExchangeAlgorithm& algorithm = exchange_algorithm(spec.algorithm);
   if (algorithm.needs_nodes) return walk_of_nodes(spec, layout.placement());
-  if (algorithm.has_teams) {
-    const Representatives chosen(spec);
-    if (chosen.are_too_many()) return walk_of_representatives(closed(spec), layout);
-    return walk_linked(program_of(spec), chosen, layout);
-  }
+  if (algorithm.has_teams) return Walk(spec.mode, link_teams(spec, layout));
   const Program program = program_of(spec);
   const Representatives chosen(program);
   if (!chosen.are_too_many()) return walk_linked(program, chosen, layout);
@@ -461,12 +450,22 @@ Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout) {
   return walk_of_shift(spec, blocks, layout);
 }
 
-Walk walk_of(const ExchangeSpec& spec, const Layout& layout) {
-  const Index ranks = spec.ranks();
-  const bool small =
-      spec.window.slots() <= most_slots_of_all / ranks ||
-      (2 * ranks <= most_operations_of_all && make_schedule(spec, ranks / 2).operations() <= most_operations_of_all / ranks);
-  return small ? Walk(spec).at(layout.placement()) : walk_of_representatives(spec, layout);
+Walk walk_of(const ExchangeSpec& spec, const Layout& layout) { return Walks(layout).of(spec); }
+
+Walk Walks::of(const ExchangeSpec& spec) {
+  if (!exchange_algorithm(spec.algorithm).has_teams) {
+    return is_small(spec) ? Walk(spec).at(layout_.placement()) : walk_of_representatives(spec, layout_);
+  }
+  // Pooled teams send the same in every mode; only where a member's sends are several do these wait for each other.
+  const bool replicated = spec.team_boxes == TeamBoxes::replicated;
+  std::vector<Index> key{spec.replication, replicated ? 1 : 0, replicated && is_blocking(spec.mode) ? 1 : 0};
+  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
+    for (const Index value : {spec.window.lower(axis), spec.window.upper(axis), spec.grid.dim(axis)}) key.push_back(value);
+    key.push_back(spec.grid.periodic(axis) ? 1 : 0);
+  }
+  const auto [known, added] = teams_.try_emplace(std::move(key));
+  if (added && !is_small(spec)) known->second = link_teams(spec, layout_);
+  return known->second.empty() ? Walk(spec).at(layout_.placement()) : Walk(spec.mode, known->second);
 }
 
 Walk walk_of(const Program& program, const Layout& layout) {

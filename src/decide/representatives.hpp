@@ -16,6 +16,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "cost/placement.hpp"
@@ -46,6 +47,16 @@ struct Program {
 // that takes some tenths of a millisecond, else of representatives. Throw std::invalid_argument like Walk.
 [[nodiscard]] Walk walk_of(const ExchangeSpec& spec, const Layout& layout);
 [[nodiscard]] Walk walk_of(const Program& program, const Layout& layout);
+// The walks of exchanges that differ in how they send, what is the same in all of them made once.
+class Walks {
+ public:
+  explicit Walks(const Layout& layout) : layout_(layout) {}
+  [[nodiscard]] Walk of(const ExchangeSpec& spec);
+
+ private:
+  const Layout& layout_;
+  std::map<std::vector<Index>, std::vector<LinkedSchedules>> teams_;  // by what their schedules depend on
+};
 // Of the representatives, however small.
 [[nodiscard]] Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout);
 [[nodiscard]] Walk walk_of_representatives(const Program& program, const Layout& layout);

@@ -5,6 +5,7 @@
 namespace rankwise {
 
 RankSchedule make_direct(const ExchangeSpec& spec, Index rank);
+RankSchedule make_direct_alike(const ExchangeSpec& spec, Index rank);
 RankSchedule make_neighbor_alltoall(const ExchangeSpec& spec, Index rank);
 RankSchedule make_shift(const ExchangeSpec& spec, Index rank);
 RankSchedule make_shift_posted(const ExchangeSpec& spec, Index rank);
@@ -51,6 +52,7 @@ constexpr ExchangeAlgorithm table[] = {
      .source = "as programs do it",
      .why_not = forwards_nothing,
      .make = make_direct,
+     .make_alike = make_direct_alike,
      .fills_window = true},
     {.id = "neighbor-alltoall",
      .c_value = 2,

@@ -25,6 +25,8 @@ struct ExchangeAlgorithm {
   std::string_view (*why_not)(SendMode mode, Shell shell);
   // What make_schedule, make_reduce, origins, own_slot and contributions_to give; but for the first, as a window needs it.
   RankSchedule (*make)(const ExchangeSpec& spec, Index rank);
+  // Likewise make_alike, where no mode blocks; null: none of its messages are alike, or few.
+  RankSchedule (*make_alike)(const ExchangeSpec& spec, Index rank) = nullptr;
   RankSchedule (*make_reduce)(const ExchangeSpec& spec, Index rank) = reversed_import;
   std::vector<Index> (*origins)(const ExchangeSpec& spec, Index rank) = window_origins;
   Index (*own_slot)(const ExchangeSpec& spec, Index rank) = window_centre;

@@ -6,6 +6,8 @@
 // two ranks partners several times, their messages therefore match in order.
 //
 // neighbor-alltoall is the same messages, left to MPI as one neighbourhood collective on a distributed graph.
+#include <algorithm>
+
 #include "schedule/algorithms.hpp"
 
 namespace rankwise {
@@ -35,6 +37,66 @@ RankSchedule make_direct(const ExchangeSpec& spec, Index rank) {
   RankSchedule schedule;
   schedule.slots = spec.window.slots();
   schedule.steps.push_back(std::move(step));
+  return schedule;
+}
+
+namespace {
+
+// A rank, and how many offsets lead to it.
+struct Partner {
+  Index rank;
+  Index times;
+};
+
+// The ranks at the offsets of the window from some coordinates (direction +1), or at minus the offsets: each once, in the order
+// of the first offset that leads there.
+std::vector<Partner> partners_of(const ExchangeSpec& spec, const Coords& own, int direction) {
+  std::vector<Partner> partners{{0, 1}};
+  for (int axis = 0; axis < spec.grid.ndim(); ++axis) {
+    std::vector<Partner> along;  // coordinates
+    for (Index o = -spec.window.lower(axis); o <= spec.window.upper(axis); ++o) {
+      const Index at = spec.grid.shifted(axis, own[static_cast<std::size_t>(axis)], direction * o);
+      if (at < 0) continue;
+      const auto known = std::ranges::find(along, at, &Partner::rank);
+      if (known != along.end()) {
+        ++known->times;
+      } else {
+        along.push_back({at, 1});
+      }
+    }
+    std::vector<Partner> further;
+    for (const Partner& line : partners) {
+      for (const Partner& one : along) {
+        further.push_back({line.rank * spec.grid.dim(axis) + one.rank, line.times * one.times});
+      }
+    }
+    partners = std::move(further);
+  }
+  return partners;
+}
+
+}  // namespace
+
+RankSchedule make_direct_alike(const ExchangeSpec& spec, Index rank) {
+  const Coords own = spec.grid.coords(rank);
+  RankSchedule schedule;
+  schedule.slots = spec.window.slots();
+  std::vector<Op>& ops = schedule.steps.emplace_back().ops;
+  const auto add = [&ops](Op::Kind kind, Index peer, Index times) {
+    Op& op = ops.emplace_back();
+    op.kind = kind;
+    op.peer = peer;
+    op.slots = {{0, 1}};
+    if (kind == Op::Kind::copy) op.source = op.slots;
+    op.times = times;
+  };
+  for (const auto& [from, times] : partners_of(spec, own, +1)) {
+    if (from != rank) add(Op::Kind::recv, from, times);
+    if (from == rank && times > 1) add(Op::Kind::copy, from, times - 1);  // but for the own block
+  }
+  for (const auto& [to, times] : partners_of(spec, own, -1)) {
+    if (to != rank) add(Op::Kind::send, to, times);
+  }
   return schedule;
 }
 

@@ -51,7 +51,9 @@ class Channels {
 
 std::size_t operations_of(const std::vector<RankSchedule>& schedules) {
   std::size_t count = 0;
-  for (const RankSchedule& schedule : schedules) count += static_cast<std::size_t>(schedule.operations());
+  for (const RankSchedule& schedule : schedules) {
+    for (const Step& step : schedule.steps) count += step.ops.size();
+  }
   return count;
 }
 

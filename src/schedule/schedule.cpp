@@ -73,7 +73,9 @@ Index RankSchedule::place_of(Index slot) const { return place.empty() ? slot : p
 
 Index RankSchedule::operations() const {
   Index count = 0;
-  for (const Step& step : steps) count += static_cast<Index>(step.ops.size());
+  for (const Step& step : steps) {
+    for (const Op& op : step.ops) count += op.times;
+  }
   return count;
 }
 
@@ -156,6 +158,19 @@ RankSchedule make_reduce(const ExchangeSpec& spec, Index rank) {
   check_spec(spec);
   check_rank(spec, rank);
   return exchange_algorithm(spec.algorithm).make_reduce(spec, rank);
+}
+
+RankSchedule make_alike(const ExchangeSpec& spec, Index rank) {
+  const ExchangeAlgorithm& algorithm = exchange_algorithm(spec.algorithm);
+  if (algorithm.make_alike == nullptr || is_blocking(spec.mode)) return make_schedule(spec, rank);
+  check_spec(spec);
+  check_rank(spec, rank);
+  return algorithm.make_alike(spec, rank);
+}
+
+RankSchedule make_alike_reduce(const ExchangeSpec& spec, Index rank) {
+  const bool reverses = exchange_algorithm(spec.algorithm).make_reduce == reversed_import;
+  return reverses ? reversed(make_alike(spec, rank), spec.mode) : make_reduce(spec, rank);
 }
 
 bool includes_reduce(const ExchangeSpec& spec) {

@@ -117,6 +117,7 @@ struct Op {
   std::vector<std::size_t> after;  // the operations of this step (by position) that must have completed before
   double compute_s = 0.0;          // compute only: how long it takes, as was observed
   bool adds = false;               // of a receive or copy: to what the slots hold, as when forces return
+  Index times = 1;                 // how many like it, in flight with it, it stands for (make_alike)
 
   [[nodiscard]] Index blocks() const { return count_slots(slots); }
   // What its slots hold together, where each holds so much.
@@ -195,6 +196,11 @@ void check_spec(const ExchangeSpec& spec);
 
 // Whether one round of this exchange includes the way back: eighth shell, and teams, whose members hold partial sums.
 [[nodiscard]] bool includes_reduce(const ExchangeSpec& spec);
+
+// The same two to be priced, not followed: where an algorithm knows its messages alike (of the same two ranks, size and step,
+// none waiting for another), one operation stands for all (Op::times), so that they cost no time for each.
+[[nodiscard]] RankSchedule make_alike(const ExchangeSpec& spec, Index rank);
+[[nodiscard]] RankSchedule make_alike_reduce(const ExchangeSpec& spec, Index rank);
 
 // The schedules of all ranks.
 [[nodiscard]] std::vector<RankSchedule> make_schedules(const ExchangeSpec& spec);

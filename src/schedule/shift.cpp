@@ -14,7 +14,11 @@ class Axis {
   // The part of a rank on one axis. Axes are done from the last to the first, so that what travels is consecutive
   // slots (but for open borders).
   Axis(const ExchangeSpec& spec, Index rank, int axis)
-      : spec_(spec), axis_(axis), coords_(spec.grid.coords(rank)), own_(coords_[static_cast<std::size_t>(axis)]) {}
+      : spec_(spec),
+        axis_(axis),
+        coords_(spec.grid.coords(rank)),
+        own_(coords_[static_cast<std::size_t>(axis)]),
+        whole_from_(whole_from()) {}
 
   [[nodiscard]] Index own() const { return own_; }
   [[nodiscard]] Index length() const { return spec_.grid.dim(axis_); }
@@ -30,12 +34,26 @@ class Axis {
 
  private:
   void add_box(int axis, Coords& offset, std::vector<SlotRange>& ranges) const;
+  // From which axis on no border cuts the window.
+  [[nodiscard]] int whole_from() const;
 
   const ExchangeSpec& spec_;
   int axis_;
   Coords coords_;
   Index own_;
+  int whole_from_;
 };
+
+int Axis::whole_from() const {
+  int from = spec_.grid.ndim();
+  const auto is_whole = [this](int axis) {
+    const Index own = coords_[static_cast<std::size_t>(axis)];
+    return spec_.grid.shifted(axis, own, -spec_.window.lower(axis)) >= 0 &&
+           spec_.grid.shifted(axis, own, spec_.window.upper(axis)) >= 0;
+  };
+  while (from > axis_ + 1 && is_whole(from - 1)) --from;
+  return from;
+}
 
 Index Axis::rank_at(Index coordinate) const {
   Coords coords = coords_;
@@ -52,8 +70,13 @@ std::vector<SlotRange> Axis::slab(Index o) const {
 }
 
 void Axis::add_box(int axis, Coords& offset, std::vector<SlotRange>& ranges) const {
-  if (axis == spec_.grid.ndim()) {
-    join_slots(ranges, {spec_.window.slot(offset), 1});
+  if (axis >= whole_from_) {
+    Index count = 1;
+    for (int later = axis; later < spec_.grid.ndim(); ++later) {
+      offset[static_cast<std::size_t>(later)] = -spec_.window.lower(later);
+      count *= spec_.window.lower(later) + spec_.window.upper(later) + 1;
+    }
+    join_slots(ranges, {spec_.window.slot(offset), count});
     return;
   }
   const auto i = static_cast<std::size_t>(axis);

@@ -146,6 +146,7 @@ Index Teams::rank_of(Index team, Index member) const {
 Index Teams::members(Index team) const { return pooled_ ? blocks(team) : replication_; }
 
 Index Teams::blocks(Index team) const {
+  if (boxes_.size() == most_blocks_ * grid_.size()) return most_blocks_;
   const Coords coords = grid_.coords(team);
   Index boxes = 1;
   for (std::size_t i = 0; i < coords.size(); ++i) {
@@ -154,17 +155,12 @@ Index Teams::blocks(Index team) const {
   return boxes;
 }
 
-Index Teams::at(Index team, const Coords& offset) const {
-  Coords coords = grid_.coords(team);
-  for (std::size_t i = 0; i < coords.size(); ++i) coords[i] = wrapped(coords[i] + offset[i], grid_.dims()[i]);
-  return grid_.cell(coords);
-}
+Index Teams::at(Index team, const Coords& offset) const { return grid_.cell_at_offset(grid_.coords(team), offset, +1); }
 
-bool Teams::inside(Index team, const Coords& offset) const {
-  const Coords coords = grid_.coords(team);
-  for (std::size_t i = 0; i < coords.size(); ++i) {
+bool Teams::inside(const Coords& team, const Coords& offset, int direction) const {
+  for (std::size_t i = 0; i < team.size(); ++i) {
     if (boxes_.periodic(static_cast<int>(i))) continue;
-    const Index moved = coords[i] + offset[i];
+    const Index moved = team[i] + direction * offset[i];
     if (moved < 0 || moved >= grid_.dims()[i]) return false;
   }
   return true;
@@ -270,46 +266,47 @@ RankSchedule distribution(const ExchangeSpec& spec, const Teams& teams, Index ra
   return schedule;
 }
 
-Coords negated(Coords coords) {
-  for (Index& c : coords) c = -c;
-  return coords;
-}
-
 // The visits of one member: which team's blocks it holds in each step, where they lie, and who has them before.
 class Visits {
  public:
   Visits(const Teams& teams, Index team, Index member)
-      : teams_(teams), team_(team), member_(member), steps_(teams.visits(member)), own_(teams.blocks(team)) {
-    for (Index s = 0; s < steps_; ++s) held_in_.push_back(find_holder(s));
-  }
-
-  [[nodiscard]] Index steps() const { return steps_; }
-  [[nodiscard]] Coords offset(Index s) const { return teams_.window().offset(index(s)); }
-  [[nodiscard]] Index index(Index s) const { return member_ + teams_.replication() * s; }
-  [[nodiscard]] Index team(Index s) const { return teams_.at(team_, offset(s)); }
-  [[nodiscard]] bool interacts(Index s) const { return teams_.inside(team_, offset(s)); }
-
-  // Where the blocks of step s lie; `own` when they are the team's own.
-  static constexpr Index own = -1;
-  [[nodiscard]] Index held_in(Index s) const { return held_in_[static_cast<std::size_t>(s)]; }
-  [[nodiscard]] std::vector<SlotRange> slots(Index s) const {
-    const Index set = held_in(s);
-    if (set == own) return {{0, own_}};
-    return {{own_ + set * teams_.most_blocks(), teams_.blocks(team(s))}};
-  }
-
-  // By how much the blocks of step s move to be there: from the team at +v, and ours to the team at -v.
-  [[nodiscard]] Coords move(Index s) const {
-    Coords v = offset(s);
-    if (s > 0) {
-      const Coords before = offset(s - 1);
-      for (std::size_t i = 0; i < v.size(); ++i) v[i] -= before[i];
+      : teams_(teams), member_(member), here_(teams.grid().coords(team)), own_(teams.blocks(team)) {
+    const Index steps = teams.visits(member);
+    visits_.reserve(static_cast<std::size_t>(steps));
+    Coords before(here_.size(), 0);
+    Coords move(here_.size());
+    for (Index s = 0; s < steps; ++s) {
+      const Coords offset = teams.window().offset(index(s));
+      for (std::size_t i = 0; i < move.size(); ++i) move[i] = offset[i] - before[i];
+      const Index held = at(offset, +1);
+      const Index in = held == team ? own : s > 0 && visits_.back().team == held ? visits_.back().held_in : s;
+      visits_.push_back({held, in, at(move, -1), at(move, +1), teams.inside(here_, offset, +1)});
+      before = offset;
     }
-    return v;
+  }
+
+  // Of step s, where the blocks of a team are there to be visited.
+  struct Visit {
+    Index team;
+    Index held_in;  // where its blocks lie; `own` when they are the team's own
+    // The teams that this one's go to before it, and that they come from.
+    Index to;
+    Index from;
+    bool interacts;
+  };
+  static constexpr Index own = -1;
+
+  [[nodiscard]] Index steps() const { return static_cast<Index>(visits_.size()); }
+  [[nodiscard]] Index index(Index s) const { return member_ + teams_.replication() * s; }
+  [[nodiscard]] const Visit& operator[](Index s) const { return visits_[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] std::vector<SlotRange> slots(Index s) const {
+    const Visit& visit = (*this)[s];
+    if (visit.held_in == own) return {{0, own_}};
+    return {{own_ + visit.held_in * teams_.most_blocks(), teams_.blocks(visit.team)}};
   }
 
   // Whether blocks are sent at all before step s: not where they are there already (alike for all teams).
-  [[nodiscard]] bool moves(Index s) const { return held_in(s) == s; }
+  [[nodiscard]] bool moves(Index s) const { return (*this)[s].held_in == s; }
 
   // Whether the blocks of a team still interact with somebody from step s on.
   [[nodiscard]] bool wanted(Index of_team, Index s) {
@@ -319,26 +316,24 @@ class Visits {
   }
 
  private:
+  [[nodiscard]] Index at(const Coords& offset, int direction) const {
+    return teams_.grid().cell_at_offset(here_, offset, direction);
+  }
+
   // The last step in which the blocks of a team interact with somebody; -1: none.
   [[nodiscard]] Index find_last(Index of_team) const {
     const Index last_slot = teams_.last_slot_to(of_team);
+    const Coords there = teams_.grid().coords(of_team);
     Index s = last_slot < member_ ? -1 : (last_slot - member_) / teams_.replication();
-    while (s >= 0 && !teams_.inside(of_team, negated(offset(s)))) --s;
+    while (s >= 0 && !teams_.inside(there, teams_.window().offset(index(s)), -1)) --s;
     return s;
   }
 
-  [[nodiscard]] Index find_holder(Index s) const {
-    const Index held = team(s);
-    if (held == team_) return own;
-    return s > 0 && team(s - 1) == held ? held_in(s - 1) : s;
-  }
-
   const Teams& teams_;
-  Index team_;
   Index member_;
-  Index steps_;
+  Coords here_;  // of the team
   Index own_;
-  std::vector<Index> held_in_;
+  std::vector<Visit> visits_;
   std::unordered_map<Index, Index> last_;  // of each team that was asked about: see find_last
 };
 
@@ -365,10 +360,9 @@ RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank) {
   for (Index s = -1; s < visits.steps(); ++s) {
     Step step;
     if (s + 1 < visits.steps() && visits.moves(s + 1)) {
-      const Index to = teams.at(team, negated(visits.move(s + 1)));
-      const Index from = teams.at(team, visits.move(s + 1));
-      const Index sent = s < 0 ? team : visits.team(s);
-      const Index got = visits.team(s + 1);
+      const auto& [got, in, to, from, interacts] = visits[s + 1];
+      const Index sent = s < 0 ? team : visits[s].team;
+      step.ops.reserve(3);
       if (visits.wanted(got, s + 1)) {
         step.ops.push_back({Op::Kind::recv, teams.rank_of(from, member), shift_tag, visits.slots(s + 1), {}, {}});
       }
@@ -377,7 +371,7 @@ RankSchedule make_team_shift(const ExchangeSpec& spec, Index rank) {
         step.ops.push_back({Op::Kind::send, teams.rank_of(to, member), shift_tag, held, {}, {}});
       }
     }
-    if (s >= 0 && visits.interacts(s)) {
+    if (s >= 0 && visits[s].interacts) {
       step.ops.push_back({Op::Kind::visit, rank, static_cast<int>(visits.index(s)), visits.slots(s), {}, {}});
     }
     schedule.steps.push_back(std::move(step));
@@ -416,7 +410,7 @@ std::vector<Index> team_origins(const ExchangeSpec& spec, Index rank) {
   for (Index slot = 0; slot < teams.blocks(team); ++slot) origins.push_back(teams.rank_of(team, slot));
   Visits visits(teams, team, teams.member_of(rank));
   for (Index s = 0; s < visits.steps(); ++s) {
-    const Index visitor = visits.team(s);
+    const Index visitor = visits[s].team;
     const bool comes = visits.moves(s) && visits.wanted(visitor, s);
     for (Index block = 0; block < teams.most_blocks(); ++block) {
       origins.push_back(comes && block < teams.blocks(visitor) ? teams.rank_of(visitor, block) : -1);

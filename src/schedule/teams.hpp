@@ -29,8 +29,8 @@ class Teams {
   [[nodiscard]] Index blocks(Index team) const;
   // The team at an offset, wrapped on every axis.
   [[nodiscard]] Index at(Index team, const Coords& offset) const;
-  // Whether an offset from a team stays inside the open borders.
-  [[nodiscard]] bool inside(Index team, const Coords& offset) const;
+  // Whether an offset from a team's coordinates, or minus the offset (direction -1), stays inside the open borders.
+  [[nodiscard]] bool inside(const Coords& team, const Coords& offset, int direction) const;
   // The last slot of the window at whose offset a team is from one inside the open borders.
   [[nodiscard]] Index last_slot_to(Index team) const;
   // The team offset from the team of a box to that of the box at an offset from it, images kept apart.

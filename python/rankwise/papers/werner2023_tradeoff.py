@@ -26,6 +26,7 @@ BOXES = 64
 CUTOFFS = range(1, 11)
 TEAMS = (2, 4)
 READINGS = ("pooled", "replicated")
+_AS_LONG_S = 1e-12  # times that differ by less are the same but for rounding
 ORDERS = {
     "in turns": ("shift", "ssend"),
     "receives posted first": ("shift-posted", "ssend"),
@@ -52,7 +53,7 @@ class Duel(Record):
     @property
     @told("which is faster: shift or team-shift")
     def faster(self) -> str:
-        return "team-shift" if self.team.time_s < self.shift.time_s else "shift"
+        return "team-shift" if self.team.time_s < self.shift.time_s - _AS_LONG_S else "shift"
 
     intervals_overlap = computed("whether the intervals of both meet", bool, lambda duel: not duel.apart)
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "../rounds.hpp"
 #include "generated.hpp"
@@ -26,6 +28,26 @@ TEST_P(Family, FinishesWithBufferedSendsToo) {
   for (int i = 0; i < rankwise_test::rounds(300, 10); ++i) {
     const ExchangeSpec spec = generate.spec(GetParam());
     ASSERT_TRUE(replay(make_schedules(spec), /*eager=*/true).waiting.empty()) << described(spec);
+  }
+}
+
+// How often each operation of a rank occurs, but for what its slots are called.
+std::map<std::tuple<std::size_t, Op::Kind, Index, Index, bool>, Index> tallied(const RankSchedule& schedule) {
+  std::map<std::tuple<std::size_t, Op::Kind, Index, Index, bool>, Index> tally;
+  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
+    for (const Op& op : schedule.steps[step].ops) tally[{step, op.kind, op.peer, op.blocks(), op.adds}] += op.times;
+  }
+  return tally;
+}
+
+TEST_P(Family, HasAsManyMessagesWhereThoseAlikeAreOne) {
+  Generator generate(37);
+  for (int i = 0; i < rankwise_test::rounds(300, 10); ++i) {
+    const ExchangeSpec spec = generate.spec(GetParam());
+    for (Index rank = 0; rank < spec.ranks(); ++rank) {
+      ASSERT_EQ(tallied(make_alike(spec, rank)), tallied(make_schedule(spec, rank))) << described(spec);
+      ASSERT_EQ(tallied(make_alike_reduce(spec, rank)), tallied(make_reduce(spec, rank))) << described(spec);
+    }
   }
 }
 
