@@ -15,6 +15,7 @@ import io
 import re
 import shlex
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -163,7 +164,8 @@ def cause_of_failure(log: str, code: int) -> str:
             if sign in line:
                 words = re.sub(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[[^]]*\]\s*)?", "", line)
                 return words.strip()[:200]
-    return f"exit code {code}"
+    killed = ", as where memory runs out: simulate fewer ranks" if code in (-signal.SIGKILL, 128 + signal.SIGKILL) else ""
+    return f"exit code {code}{killed}"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from rankwise.workloads.base import (
 from rankwise.workloads.exchange import DEFAULT_RANKS
 
 METHODS = ("alltoall", "pairwise")
-_MOST_RANKS = 4096
+_MOST_RANKS = 2**17
 _AT_ONCE = "MPI_Alltoall is predicted as all messages at once; the library's algorithm is unknown"
 
 

@@ -51,7 +51,7 @@ WRONG_INPUT = [
     ("predict halo --profile nodes.json --grid 4096x4096x4 --box 8x8x8", "are more than a halo", "stay below 1000000"),
     ("predict stencil --profile nodes.json --grid 4096x4096 --nodes 262144 --ppn 64", "than a stencil", "stay below 1000000"),
     ("predict fft3d --profile nodes.json --n 8192 --ranks 16777216", "are more than a 3-D FFT", "stay below 1000000"),
-    ("predict alltoall --profile nodes.json --ranks 5000", "5000 ranks are more than an all-to-all", "stay below 4096"),
+    ("predict alltoall --profile nodes.json --ranks 200000", "200000 ranks are more than an all-to-all", "below 131072"),
     ("predict collective allreduce --profile nodes.json --ranks 2000000", "more than a collective", "stay below 1048576"),
     (f"{GRID} --algorithm kdtree", "mapping algorithm 'kdtree' is unknown", "did you mean kd-tree?"),
     (f"{GRID} --stencil nearest", "stencil 'nearest' is unknown", "did you mean nearest-neighbor?"),

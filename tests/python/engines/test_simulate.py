@@ -259,6 +259,7 @@ def test_the_cause_is_read_out_of_a_log() -> None:
     assert cause_of_failure(deadlock, 0).startswith("Oops! Deadlock detected")
     assert cause_of_failure("rankwise-kernels: out of memory\nsomething else\n", 1) == "out of memory"
     assert cause_of_failure("", 9) == "exit code 9"
+    assert cause_of_failure("", 137) == "exit code 137, as where memory runs out: simulate fewer ranks"
 
 
 def test_a_description_gives_links_and_says_what_it_does_not_know() -> None:
