@@ -390,7 +390,7 @@ void Plan::slot_crossings(int slot, int crossings[]) const {
   const Coords offset = design_.spec.window.offset(slot);
   for (int axis = 0; axis < grid.ndim(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
-    crossings[i] = grid.periodic(axis) ? static_cast<int>(floored_quotient(own[i] + offset[i], grid.dim(axis))) : 0;
+    crossings[i] = grid.periodic(axis) ? static_cast<int>(floor_div(own[i] + offset[i], grid.dim(axis))) : 0;
   }
 }
 
@@ -417,7 +417,7 @@ Coords offset_between(const ExchangeSpec& spec, const Teams& teams, Index own, I
   const Coords team = teams.grid().coords(teams.team_of(own));
   Coords offset(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const Index turns = floored_quotient(team[i] + between[i], teams.grid().dims()[i]);
+    const Index turns = floor_div(team[i] + between[i], teams.grid().dims()[i]);
     offset[i] = b[i] + turns * spec.grid.dims()[i] - a[i];
   }
   return offset;

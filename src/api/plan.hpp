@@ -83,9 +83,6 @@ struct Direction {
   std::size_t element_bytes = 0;
 };
 
-// a / b rounded down, for b > 0: how often a coordinate has gone round an axis.
-[[nodiscard]] constexpr Index floored_quotient(Index a, Index b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-
 class Plan {
  public:
   // The meaning, errors and collectiveness of all functions are those of rankwise.h.

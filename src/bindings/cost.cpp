@@ -423,5 +423,6 @@ void bind_cost(nb::module_& m) {
       },
       nb::arg("dims"), nb::arg("cutoff"), nb::arg("blocks"), nb::arg("mode"), nb::arg("placement"),
       "A shift on a periodic grid, whose messages along each axis have so many blocks.");
+  m.attr("SOUND_SHARE") = rankwise::sound_share;
   bind_decide(m);
 }

@@ -245,8 +245,7 @@ std::optional<Machine> Machine::with_handshakes_covered() const {
 }
 
 std::optional<Machine> Machine::in_streams() const {
-  constexpr double sound = 0.95;
-  const auto is_less = [](const auto& row) { return row.second < sound; };
+  const auto is_less = [](const auto& row) { return row.second < sound_share; };
   if (!card || std::ranges::none_of(card->exchange_shares, is_less)) return std::nullopt;
   Machine machine = *this;
   machine.card->exchange_shares.clear();

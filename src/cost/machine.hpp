@@ -100,6 +100,9 @@ inline constexpr std::size_t link_class_count = 5;
 enum class Shared { socket, sockets, memory, card_out, card_in, card_both };
 inline constexpr std::size_t shared_count = 6;
 
+// A card passes hardly less in exchanges of several nodes than in streams between two: at least so much of it.
+inline constexpr double sound_share = 0.95;
+
 // A resource: how many bytes it passes in a second, and the least time that a message holds it.
 struct Resource {
   double bytes_per_s = 0.0;

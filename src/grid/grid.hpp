@@ -14,6 +14,9 @@ namespace rankwise {
 using Index = std::int64_t;
 using Coords = std::vector<Index>;
 
+// a / b rounded down, for b > 0: how often a coordinate has gone round an axis.
+[[nodiscard]] constexpr Index floor_div(Index a, Index b) { return a / b - (a % b < 0 ? 1 : 0); }
+
 class Grid {
  public:
   // dims: cells per axis, each >= 1. periodic: empty (all open), or one flag an axis.
@@ -35,7 +38,7 @@ class Grid {
     const Index length = dim(axis);
     const Index moved = c + delta;
     if (moved >= 0 && moved < length) return moved;
-    return periodic(axis) ? ((moved % length) + length) % length : -1;
+    return periodic(axis) ? moved - floor_div(moved, length) * length : -1;
   }
   // The cell at coords + sign x offset, wrapped on periodic axes; -1 where it leaves an open one.
   [[nodiscard]] Index cell_at_offset(const Coords& coords, const Coords& offset, int sign) const;

@@ -16,9 +16,6 @@
 
 namespace rankwise {
 
-// The quotient rounded down; b > 0.
-[[nodiscard]] constexpr Index floor_div(Index a, Index b) { return a / b - (a % b < 0 ? 1 : 0); }
-
 // A basis of the lattice that some vectors span.
 class Lattice {
  public:

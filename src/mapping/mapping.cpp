@@ -150,7 +150,7 @@ class Rows {
         row = row * grid_.dim(axis) + moved;
       }
       Index shift = offset.back();
-      if (grid_.periodic(slow_axes_)) shift = ((shift % length) + length) % length;
+      if (grid_.periodic(slow_axes_)) shift -= floor_div(shift, length) * length;
       if (inside && shift > -length && shift < length) {
         found.push_back({row * length, shift, stencil_.weights()[k]});
       }

@@ -93,7 +93,7 @@ Grid team_grid(const std::vector<Index>& dims, const Coords& pooled) {
   return Grid(std::move(teams), std::vector<bool>(dims.size(), true));
 }
 
-Index wrapped(Index value, Index length) { return ((value % length) + length) % length; }
+Index wrapped(Index value, Index length) { return value - floor_div(value, length) * length; }
 
 }  // namespace
 

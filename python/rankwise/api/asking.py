@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -255,12 +254,12 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
 
 def _after_predict(workload: Workload, pattern: Options, machine: Profile, ranks: Ranks) -> Iterator[tuple[str, str]]:
     """Yield what follows a prediction: the same run, and the other algorithms."""
-    asked = " ".join(part for part in (workload.id, pattern.words(), _profile_option(machine)) if part)
+    asked = " ".join(part for part in (workload.id, pattern.words(), machine.trust.option) if part)
     yield _validate(asked, ranks), "run it, compare"
     if isinstance(pattern, ExchangeOptions):
         if pattern.size.isalnum() and pattern.cutoff.isdecimal():  # one question
             words = pattern.words("algorithm", "mode", "replication", "team_boxes")
-            choose = ("rankwise choose", words, _profile_option(machine), ranks.words())
+            choose = ("rankwise choose", words, machine.trust.option, ranks.words())
             yield " ".join(part for part in choose if part), "other algorithms"
     elif workload.chooses:
         yield f"rankwise choose {asked} {ranks.words()}".rstrip(), "other algorithms"
@@ -269,11 +268,6 @@ def _after_predict(workload: Workload, pattern: Options, machine: Profile, ranks
 def _validate(asked: str, ranks: Ranks) -> str:
     """Return the command that runs what was asked, its ranks where they were predicted to be."""
     return f"rankwise validate {asked} {ranks.words('link_model', 'loaded')}".rstrip()
-
-
-def _profile_option(machine: Profile) -> str:
-    file = machine.trust.file
-    return f"--profile {shlex.quote(file)}" if file not in ("", "machine.json") else ""
 
 
 def _site(verb: str, placed: Callable[[], tuple[Profile | None, Placement]], ranks_per_node: int | None = None) -> Site:
@@ -426,7 +420,7 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
     if ranks.link_model is None and not ranks.loaded and (tried := tried_plans(machine, cases, placement)) is not None:
         return Ranked(workload, tried, machine)
     ranking = rank(predict_rows(machine, cases, placement, ranks.link_model, ranks.loaded), machine)
-    asked = " ".join(part for part in (workload.id, pattern.words(), _profile_option(machine)) if part)
+    asked = " ".join(part for part in (workload.id, pattern.words(), machine.trust.option) if part)
     return Ranked(workload, ranking, machine, ((_validate(asked, ranks), "run them, compare"),))
 
 

@@ -200,9 +200,8 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
     if not choice.doubt:
         yield Listing([*told, *_crossovers(choice)])
     yield from labelled("note", (note for candidate in choice.candidates for note in candidate.notes))
-    yield Next([
-        (f"rankwise validate choose --dims {grid} --cutoff {question.cutoff} --bytes {question.block_bytes}", "run them all"),
-    ])  # fmt: skip
+    asked = f"--dims {grid} --cutoff {question.cutoff} --bytes {question.block_bytes} {choice.trust.option}"
+    yield Next([(f"rankwise validate choose {asked}".rstrip(), "run them all")])
 
 
 def _crossovers(choice: Choice) -> Iterator[tuple[str, str]]:

@@ -269,10 +269,7 @@ class Chooser:
         def cost_on(machine: _core.Machine) -> _core.Ranked:
             return contest.ranked_one(ranked, block_bytes, machine)
 
-        low_s, high_s = self._model.interval(ranked.mode, sizes, ranked, self._model.machine, cost_on)
-        if (machine := self._model.with_faster_card(placement)) is not None:
-            low_s = min(low_s, self._model.interval(ranked.mode, sizes, cost_on(machine), machine, cost_on)[0])
-        return low_s, high_s
+        return self._model.interval(ranked.mode, sizes, ranked, cost_on, self._model.quicker(placement))
 
     def _told_apart(
         self, question: Question, contest: _core.Contest, one: _core.Ranked, other: _core.Ranked, block_bytes: int

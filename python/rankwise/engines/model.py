@@ -73,26 +73,28 @@ class Model:
         mode: str,
         sizes: Sequence[int],
         cost: _core.Cost | _core.Ranked,
-        machine: _core.Machine,
         cost_on: Costing,
+        others: Sequence[_core.Machine],
         width: float | None = None,
     ) -> tuple[float, float]:
-        """Return the 95 % interval of what a program that sends messages of some sizes costs on a machine.
+        """Return the 95 % interval of what a program that sends messages of some sizes costs.
 
-        ``cost_on`` says what it costs on others. ``width``: by how much (a logarithm) the profile's figures may be wrong, all
-        in all; None: priced with all of them at their ends, as if they erred together. In logarithms, of independent errors:
-        what is not known of the profile's figures, what the judge itself errs by, and how far the machine drifts from one
-        session to the next, where its history tells.
+        ``cost_on`` says what it costs on a machine; ``others``: what the machine may be, too, and quicker. ``width``: by how
+        much (a logarithm) the profile's figures may be wrong, all in all; None: priced with all of them at their ends, as if
+        they erred together. In logarithms, of independent errors: what is not known of the profile's figures, what the judge
+        itself errs by, and how far the machine drifts from one session to the next, where its history tells.
         """
 
-        def end_s(sign: int, simulated_s: float) -> float:
+        def end_s(sign: int, machine: _core.Machine, found: _core.Cost | _core.Ranked) -> float:
             known = width
             if known is None:
-                known = log_ratio(cost_on(self._at_end(machine, mode, sizes, sign)).time_s, cost.time_s)
-            all_in_all = math.hypot(known, self._drift, log_ratio(simulated_s, cost.time_s))
-            return cost.time_s * math.exp(sign * min(all_in_all, _MOST_WIDTH))
+                known = log_ratio(cost_on(self._at_end(machine, mode, sizes, sign)).time_s, found.time_s)
+            simulated_s = found.low_s if sign < 0 else found.high_s
+            all_in_all = math.hypot(known, self._drift, log_ratio(simulated_s, found.time_s))
+            return found.time_s * math.exp(sign * min(all_in_all, _MOST_WIDTH))
 
-        return end_s(-1, cost.low_s), end_s(1, cost.high_s)
+        lowest_s = min(end_s(-1, other, cost_on(other)) for other in others) if others else math.inf
+        return min(end_s(-1, self.machine, cost), lowest_s), end_s(1, self.machine, cost)
 
     def _at_end(self, machine: _core.Machine, mode: str, sizes: Sequence[int], sign: int) -> _core.Machine:
         """Return the machine with figures at the quicker (-1) or slower (1) ends of their 95 % intervals."""
@@ -127,19 +129,15 @@ class Model:
         if isinstance(program.schedules, PhasedStep) and (step := self._width_of_step(program, placement)) is not None:
             width = math.hypot(step, self._width_of_busiest(cost))
         notes = [*program.notes, *self.notes(program.mode, sizes, placement)]
-        others = [self.with_faster_card(placement)]
+        others = self.quicker(placement)
         if program.limits_count and (limitless := self.machine.where_sends_may_go_on()) is not None:
             others.append(limitless)
             notes.append(_NO_LIMIT)
-        low_s, high_s = self.interval(program.mode, sizes, cost, self.machine, cost_on, width)
-        for other in others:
-            if other is not None:
-                low_s = min(low_s, self.interval(program.mode, sizes, cost_on(other), other, cost_on, width)[0])
-        return price_of(cost, block_bytes, (low_s, high_s), notes)
+        return price_of(cost, block_bytes, self.interval(program.mode, sizes, cost, cost_on, others, width), notes)
 
-    def with_faster_card(self, placement: _core.Placement) -> _core.Machine | None:
-        """Return the machine with as fast a NIC as may be, where its rate is not known; None where it is or does not matter."""
-        return with_faster_card(self.machine, placement.most_on_a_node) if "card" in self.assumed(placement) else None
+    def quicker(self, placement: _core.Placement) -> list[_core.Machine]:
+        """Return the machine with as fast a NIC as may be, where its rate is not known; nothing where it does not matter."""
+        return [with_faster_card(self.machine, placement.most_on_a_node)] if "card" in self.assumed(placement) else []
 
     def assumed(self, placement: _core.Placement) -> list[str]:
         """Return the kinds of shared resources that matter there and of which the profile knows nothing."""

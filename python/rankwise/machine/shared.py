@@ -17,7 +17,6 @@ KINDS = ("card", "memory", "socket", "sockets")
 # Both ways together at least so many times one way. What sends or receives comes to 1 at most; over links that do both, TCP's
 # acknowledgements behind data leave 1.4 to 1.75.
 FULL_DUPLEX = 1.25
-_SOUND = 0.95  # of its rate between two nodes that a NIC sends in exchanges of several, at least
 
 
 @record
@@ -101,11 +100,13 @@ class Shared(Record):
 
     def exchange_note(self) -> str | None:
         """Say how much less a NIC sends in exchanges of several nodes than between two; None: hardly less, or unknown."""
+        from rankwise import _core
+
         if self.card is None or not self.card.exchange:
             return None
         nodes, ranks, size, rate = min(self.card.exchange, key=lambda row: row[-1])
         share = (2 if self.card.half_duplex else 1) * rate / self.card.bytes_per_s
-        if share >= _SOUND:
+        if share >= _core.SOUND_SHARE:
             return None
         return (
             f"while {nodes} nodes of {ranks} rank{'s' * (ranks > 1)} exchange messages of {format_size(size)}, a NIC sends "

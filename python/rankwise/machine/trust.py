@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, Literal, Self, get_args
@@ -58,6 +59,11 @@ class Trust(Record):
     def is_poor(self) -> bool:
         """Whether nothing is to be built on the figures."""
         return self.level == "poor"
+
+    @property
+    def option(self) -> str:
+        """The option that names the profile to a verb; empty where verbs take it by themselves, or it is no file."""
+        return f"--profile {shlex.quote(self.file)}" if self.file not in ("", "machine.json") else ""
 
     def line(self) -> str:
         """Return the quality in one line, the second of every screen that rests on a measurement."""

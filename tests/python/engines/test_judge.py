@@ -160,5 +160,5 @@ def test_what_is_wrong_is_refused_in_one_line(make: Callable[[], object], told: 
 def test_figures_of_which_nothing_is_known_have_an_interval_all_the_same(profile: Profile) -> None:
     cost = _core.Exchange("direct", "isend", [4, 4], [True] * 2, [1] * 2, "full", 1).judged(_core.Placement.blocked(16, 4))
     machine = machine_of_profile(profile)
-    low_s, high_s = Model(profile).interval("isend", [8], cost.cost(8, machine), machine, lambda on: cost.cost(8, on), 1000.0)
+    low_s, high_s = Model(profile).interval("isend", [8], cost.cost(8, machine), lambda on: cost.cost(8, on), [], 1000.0)
     assert 0 < low_s < 1e-20 and 1e10 < high_s < math.inf
