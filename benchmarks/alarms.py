@@ -20,10 +20,10 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.health.changes import change_points
 from rankwise.health.judge import Rules, judge
 from rankwise.health.record import Session
-from rankwise.statistics import Array
 
 FIGURES = ("link.latency_s", "link.exchange_s", "link.s_per_byte")
 LAUNCHES, SPAN_MIN, APART_H, CONFIRMED_AFTER_H = 20, 30.0, 3.0, 1.0  # half an hour between end and start
@@ -33,7 +33,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 MOST_FALSE, LEAST_POWER = 0.01, 0.95
 
 
-def machine(times_min: Array, runs: int, slow: float, rng: np.random.Generator) -> Array:
+def machine(times_min: Floats, runs: int, slow: float, rng: np.random.Generator) -> Floats:
     """Return the logarithm of what a launch takes at these times (sorted), in so many histories: runs x times."""
     gaps = np.diff(times_min, prepend=times_min[0] - 1e6)
     # A Markov chain of two states and an AR(1), both at uneven times.
@@ -50,7 +50,7 @@ def machine(times_min: Array, runs: int, slow: float, rng: np.random.Generator) 
     return math.log1p(slow) * state + drift
 
 
-def histories(runs: int, sessions: int, slow: float, rng: np.random.Generator) -> tuple[Array, list[float]]:
+def histories(runs: int, sessions: int, slow: float, rng: np.random.Generator) -> tuple[Floats, list[float]]:
     """Return the values of all sessions (runs x sessions + 2 x figures), the last two being judged, and when they began."""
     begins_h = [APART_H * i for i in range(sessions + 1)]
     begins_h.append(begins_h[-1] + CONFIRMED_AFTER_H)
@@ -61,7 +61,7 @@ def histories(runs: int, sessions: int, slow: float, rng: np.random.Generator) -
     return np.quantile(by_session, 0.25, axis=2), begins_h
 
 
-def replay(values: Array, begins_h: list[float], slower: Array, rules: Rules) -> str:
+def replay(values: Floats, begins_h: list[float], slower: Floats, rules: Rules) -> str:
     """Return the verdict of the last session of one history whose last two are slower by logarithms; the others are known."""
     sessions: list[Session] = []
     for i, at_h in enumerate(begins_h):
@@ -77,7 +77,7 @@ def replay(values: Array, begins_h: list[float], slower: Array, rules: Rules) ->
     return sessions[-1].verdict
 
 
-def alarm_rates(runs: int, sessions: int, slow: float, slower: Array, seed: int) -> dict[str, float]:
+def alarm_rates(runs: int, sessions: int, slow: float, slower: Floats, seed: int) -> dict[str, float]:
     """Return how often each verdict is given."""
     values, begins_h = histories(runs, sessions, slow, np.random.default_rng(seed))
     verdicts = Counter(replay(one, begins_h, slower, Rules()) for one in values)

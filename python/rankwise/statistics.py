@@ -9,21 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankwise.arrays import Floats
 from rankwise.distributions import f_quantile, t_quantile
 from rankwise.records import Interval, Record, key, record
-
-Array = NDArray[np.float64]
 
 _RESAMPLES = 2000  # of a ratio
 NORMAL_PER_MAD = 1.4826  # the standard deviation of normal noise whose median absolute deviation is 1
 
 
-def _smallest_fifth_mean(values: Array, axis: int) -> Array:
+def _smallest_fifth_mean(values: Floats, axis: int) -> Floats:
     count = max(1, values.shape[axis] // 5)
     return np.asarray(np.take(np.sort(values, axis=axis), range(count), axis=axis).mean(axis=axis), dtype=np.float64)
 
 
-def _tukey_mean(values: Array, axis: int) -> Array:
+def _tukey_mean(values: Floats, axis: int) -> Floats:
     """Mean of what lies within 1.5 interquartile ranges of the quartiles (Tukey's fences; SKaMPI and ReproMPI use them)."""
     low, high = np.quantile(values, [0.25, 0.75], axis=axis, keepdims=True)
     reach = 1.5 * (high - low)
@@ -31,7 +30,7 @@ def _tukey_mean(values: Array, axis: int) -> Array:
     return np.asarray(np.mean(values, axis=axis, where=inside), dtype=np.float64)
 
 
-STATISTICS: dict[str, Callable[[Array, int], Array]] = {
+STATISTICS: dict[str, Callable[[Floats, int], Floats]] = {
     "median": lambda values, axis: np.asarray(np.median(values, axis=axis), dtype=np.float64),
     "minimum": lambda values, axis: np.asarray(np.min(values, axis=axis), dtype=np.float64),
     "mean": lambda values, axis: np.asarray(np.mean(values, axis=axis), dtype=np.float64),
@@ -41,12 +40,12 @@ STATISTICS: dict[str, Callable[[Array, int], Array]] = {
 }
 
 
-def location(samples: Array, statistic: str) -> float:
+def location(samples: Floats, statistic: str) -> float:
     """Return the statistic of samples (1-D, not empty)."""
     return float(STATISTICS[statistic](samples, 0))
 
 
-def interval_95(values: Array) -> tuple[float, float]:
+def interval_95(values: Floats) -> tuple[float, float]:
     """Return the central 95 % of replicates."""
     low, high = np.quantile(values, [0.025, 0.975])
     return float(low), float(high)
@@ -104,7 +103,9 @@ class LaunchInterval:
         return math.exp(self.centre - self.half_width), math.exp(self.centre + self.half_width)
 
 
-def launch_interval(log_medians: Array, history: History | None = None, autocorrelation: float | None = None) -> LaunchInterval:
+def launch_interval(
+    log_medians: Floats, history: History | None = None, autocorrelation: float | None = None
+) -> LaunchInterval:
     """Return the mean of the launches' log medians (in the order of the launches) with its 95 % interval.
 
     Student's t over launches, their variance moderated by the machine's history (Smyth 2004) unless an F test says that the
@@ -159,7 +160,7 @@ class Deviations:
         """The number of columns."""
         return self.own + sum(self.history) + self.rows
 
-    def interval(self, value: float, refits: Array, linear: bool = False) -> tuple[float, float] | None:
+    def interval(self, value: float, refits: Floats, linear: bool = False) -> tuple[float, float] | None:
         """Return the 95 % interval of an estimate from its values at all columns, NaN where a row lacks a launch.
 
         The jackknife over launches, Student's t, moderated as ``launch_interval`` says; in logarithms unless ``linear`` or
@@ -174,7 +175,7 @@ class Deviations:
             return None
         return (value - half, value + half) if linear else (value * math.exp(-half), value * math.exp(half))
 
-    def _half_width(self, off: Array) -> float | None:
+    def _half_width(self, off: Floats) -> float | None:
         own = off[: self.own]
         own = own[~np.isnan(own)]
         n, complete = max(own.size, 1), own.size == self.own
@@ -197,7 +198,7 @@ def _between_runs(r: float, length: int) -> float:
     return r if length == 1 else r * left**2 / (length * (1 - r * r) - 2 * r * left)
 
 
-def batches(log_medians: Array) -> Array:
+def batches(log_medians: Floats) -> Floats:
     """Return the units of an interval: launches, from 20 on the means of five to eight runs of neighbouring ones."""
     n = log_medians.shape[-1]
     if n < _BATCHED:
@@ -206,7 +207,7 @@ def batches(log_medians: Array) -> Array:
     return np.stack([log_medians[..., run].mean(axis=-1) for run in runs], axis=-1)
 
 
-def lag_1(log_medians: Array) -> float | None:
+def lag_1(log_medians: Floats) -> float | None:
     """Return the autocorrelation of neighbouring launches with its bias for a short series taken off, for independent ones
     1 / n; None where there are too few launches to tell."""
     n = log_medians.size
@@ -232,7 +233,7 @@ def dependence(own: float | None, launches: int, history: History | None) -> flo
     return min(r / (1 - 3 / max(_CORRECTED, launches)), _MOST_DEPENDENCE)
 
 
-def median_interval_95(samples: Array) -> tuple[float, float]:
+def median_interval_95(samples: Floats) -> tuple[float, float]:
     """Return a non-parametric 95 % interval of the median by order statistics (Hoefler & Belli 2015, rule 5).
 
     Of fewer than eight the range is all that can be said. Where a clock's grain makes its ends one, it reaches to the next
@@ -260,21 +261,21 @@ class Summary(Record):
     repetitions: int = key("number of samples")
 
     @classmethod
-    def of(cls, times_s: Array) -> Summary:
+    def of(cls, times_s: Floats) -> Summary:
         n = times_s.size
         mean = float(times_s.mean())
         half = float(t_quantile(0.975, n - 1) * times_s.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
         return cls(mean, (mean - half, mean + half), float(np.median(times_s)), median_interval_95(times_s), n)
 
 
-def is_outlier(times_s: Array) -> NDArray[np.bool_]:
+def is_outlier(times_s: Floats) -> NDArray[np.bool_]:
     """Mark what lies more than 1.5 inter-quartile ranges below the first or above the third quartile."""
     first, third = np.quantile(times_s, [0.25, 0.75])
     fence = 1.5 * (third - first)
     return np.asarray((times_s < first - fence) | (times_s > third + fence))
 
 
-def ratio_interval(base_s: Array, times_s: Array) -> tuple[float, float, float]:
+def ratio_interval(base_s: Floats, times_s: Floats) -> tuple[float, float, float]:
     """Return the ratio of two medians and its bootstrapped 95 % interval."""
     rng = np.random.default_rng(2020)
     medians = [np.median(rng.choice(t, (_RESAMPLES, t.size)), axis=1) for t in (base_s, times_s)]
@@ -285,7 +286,7 @@ def ratio_interval(base_s: Array, times_s: Array) -> tuple[float, float, float]:
 def rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
     """Return Spearman's coefficient: the correlation of the ranks, of which equal values share theirs."""
 
-    def ranks(values: ArrayLike) -> Array:
+    def ranks(values: ArrayLike) -> Floats:
         _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
         return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[which])
 

@@ -6,16 +6,14 @@ A gain is a part of the time in these calls that is no waiting: who waits for a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise.advise.evidence import Evidence
+from rankwise.arrays import Array
 from rankwise.observe.collective_times import Called, called
 from rankwise.observe.wait_causes import labels_of, place_of
 
-Array = NDArray[Any]
 _SMALL_BYTES = 4096  # of calls that may be one
 _AT_ONCE_NS = 10_000  # computing between two calls below which the second hardly needs what the first gives
 _FUSED = ("MPI_Allreduce", "MPI_Reduce", "MPI_Bcast")

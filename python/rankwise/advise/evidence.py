@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.mapping.traffic import Traffic, traffic_of
 from rankwise.observe.by_rank import Balance, RankTime, balance_of, rank_times
 from rankwise.observe.collective_times import CollectiveTime, collective_times
@@ -32,7 +31,6 @@ from rankwise.observe.waits import Waits, analyse
 from rankwise.progress import meter
 from rankwise.units import format_time
 
-Array: TypeAlias = NDArray[Any]
 _MANY = 2_000_000  # events, that take seconds to look through
 _MEAN_APART = 2  # times the median step, from where on the mean is named, too
 

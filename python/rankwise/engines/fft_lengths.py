@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Floats
 from rankwise.cache import knowledge_folder, wisdom_arguments
 from rankwise.distributions import t_quantile
 from rankwise.engines.placement import Placement
@@ -61,7 +61,7 @@ class Launch:
     disturbed: bool = False  # other programs had the processors meanwhile
 
     @property
-    def totals_s(self) -> NDArray[np.float64]:
+    def totals_s(self) -> Floats:
         return np.asarray(np.sum([self.times_s[name] for name in _TERMS], axis=0), dtype=np.float64)
 
     @property
@@ -152,7 +152,7 @@ class Lengths:
         )  # fmt: skip
 
 
-def _by_minutes(launches: Sequence[Launch]) -> list[NDArray[np.float64]]:
+def _by_minutes(launches: Sequence[Launch]) -> list[Floats]:
     """Return the logs of the launches' medians, those together that followed each other."""
     turns: list[list[float]] = []
     before = datetime.min.replace(tzinfo=UTC)

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise import _core
+from rankwise.arrays import Floats
 from rankwise.distributions import t_quantile
 from rankwise.engines.judge import cost_of, judged, sizes_of
 from rankwise.engines.machines import machine_of_profile
@@ -161,8 +161,6 @@ class Plan:
         return {kind: [[size, each_s(kind, size)] for size in every] for kind in ("copy", "add") if every}
 
 
-Array = NDArray[np.float64]
-
 LAUNCHES = 10
 ROUNDS = 5
 SMALLEST = 0.2  # smallest-20, as in statistics.py
@@ -180,7 +178,7 @@ _SLACK = 1.4  # beyond the time asked for, before jobs and launches are left out
 class Launch:
     """What one launch gave: of each job its samples in seconds, round by round, and whether every byte was right."""
 
-    samples_s: Mapping[str, Sequence[Array]]
+    samples_s: Mapping[str, Sequence[Floats]]
     verified: Mapping[str, bool]
 
     @classmethod
@@ -222,9 +220,9 @@ class Judged:
     """One launch judged: of each case measured / predicted, of odd rounds over
     that of even ones, and the median of its time."""
 
-    ratios: Array
-    odd_over_even: Array
-    times_s: Array
+    ratios: Floats
+    odd_over_even: Floats
+    times_s: Floats
     drift: float | None
     fresh: float | None
 
@@ -237,10 +235,10 @@ def judge(launch: Launch, profile: Profile, cases: Sequence[Case], placement: _c
     """Judge one launch; None where time was up before every job had two rounds. Raises InputError as a prediction does."""
     plan = Plan.of(cases, placement)
 
-    def times(value: Value) -> Array:
+    def times(value: Value) -> Floats:
         return np.array([value(str(case.item)) for case in cases])
 
-    def ratios(value: Value) -> Array:
+    def ratios(value: Value) -> Floats:
         machine = plan.machine(profile, value)
         predicted_s = [cost_of(judged(case.program(), placement), case.block_bytes or 0, machine).time_s for case in cases]
         return np.asarray(times(value) / np.array(predicted_s), dtype=np.float64)

@@ -14,22 +14,13 @@ from typing import Any
 import numpy as np
 
 from rankwise import _core
+from rankwise.arrays import Array
 from rankwise.engines.judge import judged
 from rankwise.engines.step import Priced
 from rankwise.errors import InputError
 from rankwise.launch.smpi import Trace
 from rankwise.observe.phases import PhasedStep, first_events
-from rankwise.observe.record import (
-    BLOCKING_RECEIVE,
-    BLOCKING_SEND,
-    COLLECTIVE,
-    COMPLETION,
-    EVENT,
-    RECEIVE,
-    SEND,
-    Array,
-    Record,
-)
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, EVENT, RECEIVE, SEND, Record
 from rankwise.observe.timeline import Sent, Span, Timeline, timeline_of_window
 from rankwise.units import format_count, format_size, format_time
 from rankwise.workloads.base import Case, Halo, Program, Row, Transpose

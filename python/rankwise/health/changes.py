@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.health.record import Session
 from rankwise.records import Record, key, record
-from rankwise.statistics import Array
 
 THRESHOLD = 5.8  # at most 1 % false ones in series of 20 to 100 sessions whose neighbours correlate by 0.3
 LEAST = 5  # sessions on either side
@@ -29,7 +29,7 @@ class Change(Record):
     causes: tuple[str, ...] = key("what of the key changed then, in words")
 
 
-def change_points(values: Array) -> list[int]:
+def change_points(values: Floats) -> list[int]:
     """Return where a new level begins in a series (1-D, logarithms), by the greatest standardised difference of means.
 
     Its scatter is that of neighbours' differences, the largest tenth left out. Split there, both sides are looked at again.

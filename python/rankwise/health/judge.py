@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.distributions import t_quantile
 from rankwise.health.changes import change_points
 from rankwise.health.record import Session, Verdict
 from rankwise.records import Record, computed, key, record, told
-from rankwise.statistics import Array
 
 COMPOSITE = "all figures"
 
@@ -145,7 +145,7 @@ def _bounds(sessions: Sequence[Session]) -> list[int]:
     return [i for i in range(1, len(sessions)) if sessions[i].accepted not in ("", sessions[i - 1].accepted)]
 
 
-def _reference(values: Array, accepted: Sequence[int], rules: Rules) -> tuple[float, float, int, int]:
+def _reference(values: Floats, accepted: Sequence[int], rules: Rules) -> tuple[float, float, int, int]:
     """Return the usual level, the scatter about the levels, its degrees of freedom, and how many sessions gave the level.
 
     A change that nobody accepted is no new usual, unless it is to the faster.

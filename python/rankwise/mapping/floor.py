@@ -14,9 +14,7 @@ from rankwise.mapping.optimum import edges_of, least_cut
 from rankwise.mapping.problem import Problem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from rankwise.arrays import Array
 
 NOTHING, PARTNERS, SPECTRUM, GRID, PROGRAM = "nothing", "partners", "spectrum", "grid", "program"
 _MOST_RANKS = 1024  # of which the spectrum is taken

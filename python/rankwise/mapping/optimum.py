@@ -6,14 +6,12 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwise import _core
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from rankwise.arrays import Array
 
 MOST_CELLS = 36
 MOST_EDGE_VARIABLES = 2000

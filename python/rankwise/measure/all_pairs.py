@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.arrays import Floats
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.mpi import Mpi, stream_kernel
 from rankwise.launch.process import output_of
@@ -43,7 +44,6 @@ from rankwise.measure.witness import tcp_of
 from rankwise.progress import SILENT, Meter, tell
 from rankwise.reading import Trace, read_through
 from rankwise.records import Record, computed, key, record
-from rankwise.statistics import Array
 
 Pair = tuple[int, int]
 KIND = "all-pairs"
@@ -74,7 +74,7 @@ class AllPairs(Record):
     messages: Mapping[int, int]  # by size
     partner: NDArray[np.int64]
     sweep: NDArray[np.int64]
-    time_s: Mapping[int, Array]
+    time_s: Mapping[int, Floats]
     busy: NDArray[np.bool_]
     tcp: Mapping[str, int] = key(TCP, factory=dict, omit=True)
 
@@ -389,7 +389,7 @@ def _assembled(head: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) ->
     sizes = [int(size) for size in head["sizes"]]
     partner: list[list[int]] = []
     sweep: list[int] = []
-    times: dict[int, list[Array]] = {size: [] for size in sizes}
+    times: dict[int, list[Floats]] = {size: [] for size in sizes}
     messages: dict[int, int] = {}
     busy: list[NDArray[np.bool_]] = []
     for placements, launch in _launches(records):

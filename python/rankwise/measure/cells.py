@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.machine.profile import OTHER_NODE
 from rankwise.measure.samples import Campaign
 from rankwise.measure.saturation import uncarried
 from rankwise.models.measured import LEAST_NOISE, Way
-from rankwise.statistics import HISTORY_STEP, NORMAL_PER_MAD, Array, Deviations, batches, lag_1, launch_interval, location
+from rankwise.statistics import HISTORY_STEP, NORMAL_PER_MAD, Deviations, batches, lag_1, launch_interval, location
 
 SMALLEST_TIME_S = 1e-10
 _MEDIAN_PER_MEAN = 1.2533  # the standard error of a median of normal noise, that of the mean being 1
@@ -35,12 +36,12 @@ def _parts(sample: Mapping[str, Any]) -> float:
 
 
 # operation -> size -> launch -> its times
-Cells = dict[str, dict[int, dict[int, Array]]]
+Cells = dict[str, dict[int, dict[int, Floats]]]
 
 
 def cells_of(campaign: Campaign, link: str, cost_s: float) -> Cells:
     """Turn raw times into the time of one message or round: the timer's own cost off, divided by what was timed."""
-    gathered: dict[str, dict[int, dict[int, list[Array]]]] = {}
+    gathered: dict[str, dict[int, dict[int, list[Floats]]]] = {}
     refused = uncarried(campaign) if link == OTHER_NODE else set()
     for sample in campaign.samples:
         if sample["class"] != link or (refused and (sample.get("part"), sample["launch"]) in refused):
@@ -61,7 +62,7 @@ def cells_of(campaign: Campaign, link: str, cost_s: float) -> Cells:
     }
 
 
-def log_medians(launches: Mapping[int, Array], statistic: str) -> Array:
+def log_medians(launches: Mapping[int, Floats], statistic: str) -> Floats:
     """Return the log of each launch's median (or other statistic) of one cell, in the order of the launches."""
     return np.log([location(times_s, statistic) for _, times_s in sorted(launches.items())])
 
@@ -88,7 +89,7 @@ def ways_of(cells: Cells, statistic: str, sessions: Sequence[Cells] = ()) -> dic
     }
 
 
-def _logs(by_size: Mapping[int, Mapping[int, Array]], launches: Sequence[int], statistic: str) -> Array:
+def _logs(by_size: Mapping[int, Mapping[int, Floats]], launches: Sequence[int], statistic: str) -> Floats:
     """Return the logs of launches' medians, (sizes, launches), NaN where a launch did not visit a cell."""
     nan = float("nan")
     return np.array(
@@ -99,12 +100,12 @@ def _logs(by_size: Mapping[int, Mapping[int, Array]], launches: Sequence[int], s
     )
 
 
-def _mean(table: Array, axis: int) -> Array:
+def _mean(table: Floats, axis: int) -> Floats:
     """Return means of what is known, 0 where nothing is."""
     return np.asarray(np.nansum(table, axis=axis) / np.maximum(np.sum(~np.isnan(table), axis=axis), 1))
 
 
-def _earlier(cells: Cells, statistic: str, sessions: Sequence[Cells]) -> list[tuple[dict[str, Array], float | None]]:
+def _earlier(cells: Cells, statistic: str, sessions: Sequence[Cells]) -> list[tuple[dict[str, Floats], float | None]]:
     """Return for each earlier session what its launches differed by from their mean, for the rows of each way now, and how
     far each launch depended on the one before; what it did not measure differs as the rest did."""
     found = []
@@ -125,7 +126,7 @@ def _earlier(cells: Cells, statistic: str, sessions: Sequence[Cells]) -> list[tu
 
 
 def _way(
-    by_size: Mapping[int, Mapping[int, Array]], logs: Array, off: Array, earlier: Sequence[Array], deviations: Deviations
+    by_size: Mapping[int, Mapping[int, Floats]], logs: Floats, off: Floats, earlier: Sequence[Floats], deviations: Deviations
 ) -> Way:
     centre = _mean(logs, 1)
     columns = []
@@ -170,7 +171,7 @@ def imprecise_cells(
     }
 
 
-def half_width(launches: Mapping[int, Array], statistic: str) -> float:
+def half_width(launches: Mapping[int, Floats], statistic: str) -> float:
     """Return half the 95 % interval of a cell in its logarithm; infinite for a single launch."""
     found = launch_interval(log_medians(launches, statistic)).half_width if launches else None
     return math.inf if found is None else found

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.errors import InputError
 from rankwise.machine.link import LEAST_SIZES, Curve, Parameter, Point
 from rankwise.machine.profile import LINK_CLASSES, OTHER_NODE, VARIANTS, Loaded, Profile, Spread
@@ -32,7 +33,7 @@ from rankwise.models.measured import LEAST_NOISE, Way
 from rankwise.models.selection import METHODS, MODELS, fit_link
 from rankwise.reading import reading
 from rankwise.records import Interval
-from rankwise.statistics import NORMAL_PER_MAD, STATISTICS, Array, Deviations
+from rankwise.statistics import NORMAL_PER_MAD, STATISTICS, Deviations
 
 _ALONE = re.compile(r"bandwidth-|alltoall-")
 _LIMITS = {  # parameters, and what kernels call them
@@ -130,10 +131,10 @@ def loaded_of(ways: Mapping[str, Way], free: Curve, campaign: Campaign, link: st
     )
 
 
-Row = tuple[float, Array]  # a value, and with one launch left out and so on
+Row = tuple[float, Floats]  # a value, and with one launch left out and so on
 
 
-def _parameter(value: float, refits: Array, deviations: Deviations, linear: bool = False) -> Parameter:
+def _parameter(value: float, refits: Floats, deviations: Deviations, linear: bool = False) -> Parameter:
     return Parameter(float(value), deviations.interval(float(value), refits, linear))
 
 
@@ -364,7 +365,7 @@ def _tables(cells: Cells, messages_in_burst: int, statistic: str, sessions: Sequ
 def _one_to_all(cells: Cells) -> Cells:
     """Put the peers of a one-to-all ping-pong together: each is a launch of its own, as far as spread goes."""
     peers = [by_size for operation, by_size in cells.items() if operation.startswith(f"{ONE_TO_ALL}-peer-")]
-    pooled: dict[int, dict[int, Array]] = {}
+    pooled: dict[int, dict[int, Floats]] = {}
     for i, by_size in enumerate(peers):
         for size, by_launch in by_size.items():
             pooled.setdefault(size, {}).update({launch * len(peers) + i: times_s for launch, times_s in by_launch.items()})

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.arrays import Floats
 from rankwise.distributions import t_quantile
-from rankwise.statistics import NORMAL_PER_MAD, Array
+from rankwise.statistics import NORMAL_PER_MAD
 
 Partners = NDArray[np.int64]
 
@@ -43,7 +44,7 @@ class Times:
     ``sweep`` the number of the sweep that a round is of.
     """
 
-    log_s: Array
+    log_s: Floats
     partner: Partners
     sweep: Partners
 
@@ -56,9 +57,9 @@ class Times:
 class Effects:
     """What each node and pair adds to the log of a time, at one size; medians of ``sends`` and ``receives`` are 0."""
 
-    sends: Array
-    receives: Array
-    residual: Array  # from row to column, the median over sweeps; NaN where no time is
+    sends: Floats
+    receives: Floats
+    residual: Floats  # from row to column, the median over sweeps; NaN where no time is
     noise: float  # standard deviation of one time, by the median absolute deviation
     pair_noise: float  # of ``residual``
     sweeps: int
@@ -116,7 +117,7 @@ def least_sweeps(nodes: int) -> int:
     return 3 if nodes < 64 else 1
 
 
-def low_median(values: Array, axis: int) -> Array:
+def low_median(values: Floats, axis: int) -> Floats:
     """Return the lower median along an axis, which stays with length 1; NaN are left out, NaN where nothing else is."""
     ordered = np.sort(values, axis=axis)
     count = np.sum(~np.isnan(values), axis=axis, keepdims=True)
@@ -153,7 +154,7 @@ def decompose(times: Times, figures: int = 1) -> Effects:
     )  # fmt: skip
 
 
-def _polished(log_s: Array, kept: Array, partner: Partners) -> tuple[Array, Array, Array]:
+def _polished(log_s: Floats, kept: Floats, partner: Partners) -> tuple[Floats, Floats, Floats]:
     """Return sends, receives and what they leave of all times, by sweeps of medians of those that are kept."""
     sends, receives = np.zeros(log_s.shape[1]), np.zeros(log_s.shape[1])
     to = np.maximum(partner, 0)
@@ -167,19 +168,19 @@ def _polished(log_s: Array, kept: Array, partner: Partners) -> tuple[Array, Arra
     return sends, receives, log_s - sends - receives[to] - of_round
 
 
-def _centred(effects: Array) -> Array:
+def _centred(effects: Floats) -> Floats:
     effects = np.where(np.isnan(effects), 0.0, effects)
     return np.asarray(effects - np.median(effects))
 
 
-def _received(values: Array, partner: Partners) -> Array:
+def _received(values: Floats, partner: Partners) -> Floats:
     """Turn what each sender has into what each receiver has of it: column j holds the value of its partner."""
     return np.asarray(
         np.where(partner < 0, np.nan, np.take_along_axis(values, np.maximum(partner, 0), axis=1)), dtype=np.float64
     )
 
 
-def _by_pairs(values: Array, times: Times) -> Array:
+def _by_pairs(values: Floats, times: Times) -> Floats:
     nodes = values.shape[1]
     sweeps = np.unique(times.sweep)
     by_sweep = np.full((len(sweeps), nodes, nodes), np.nan)
@@ -188,7 +189,7 @@ def _by_pairs(values: Array, times: Times) -> Array:
     return np.asarray(low_median(by_sweep, axis=0)[0], dtype=np.float64)
 
 
-def _spread(values: Array) -> float:
+def _spread(values: Floats) -> float:
     """Return the standard deviation that the median absolute deviation of normal values would tell."""
     flat = values[~np.isnan(values)]
     return float(NORMAL_PER_MAD * np.median(np.abs(flat - np.median(flat)))) if flat.size else math.inf

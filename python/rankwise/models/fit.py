@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from rankwise.arrays import Floats
 
-LineFit = Callable[[Array, Array], tuple[float, float]]
+LineFit = Callable[[Floats, Floats], tuple[float, float]]
 
 _MOST_STEPS = 30
 MOST_SEGMENTS = 5
@@ -31,7 +30,7 @@ class Line:
     beta_s_per_byte: float
 
 
-def fit_line(sizes: Array, times_s: Array) -> tuple[float, float]:
+def fit_line(sizes: Floats, times_s: Floats) -> tuple[float, float]:
     """Return (alpha_s, beta_s_per_byte), both at least 0, of the relative least-squares line.
 
     Raises ValueError for fewer than two sizes.
@@ -52,7 +51,7 @@ def fit_line(sizes: Array, times_s: Array) -> tuple[float, float]:
     return float(alpha), float(beta)
 
 
-def fit_line_in_logs(sizes: Array, times_s: Array) -> tuple[float, float]:
+def fit_line_in_logs(sizes: Floats, times_s: Floats) -> tuple[float, float]:
     """Return (alpha_s, beta_s_per_byte), both at least 0, of the line with the least squares of log(line / time).
 
     Gauss-Newton from the relative fit. Raises ValueError for fewer than two sizes.
@@ -65,7 +64,7 @@ def fit_line_in_logs(sizes: Array, times_s: Array) -> tuple[float, float]:
         return 0.0, float(np.exp(np.mean(logs - np.log(sizes))))
     alpha = max(alpha, 1e-3 * float(times_s[np.argmin(sizes)]))
 
-    def left(a: float, b: float) -> Array:
+    def left(a: float, b: float) -> Floats:
         return np.asarray(logs - np.log(a + b * sizes))
 
     residual = left(alpha, beta)
@@ -92,7 +91,7 @@ def fit_line_in_logs(sizes: Array, times_s: Array) -> tuple[float, float]:
     return alpha, beta
 
 
-def relative_residuals(sizes: Array, times_s: Array, lines: list[Line]) -> Array:
+def relative_residuals(sizes: Floats, times_s: Floats, lines: list[Line]) -> Floats:
     """Return (model - time) / time of every row."""
     model = np.empty_like(times_s)
     for line in lines:
@@ -102,7 +101,7 @@ def relative_residuals(sizes: Array, times_s: Array, lines: list[Line]) -> Array
 
 
 def find_lines(
-    sizes: Array, times_s: Array, noise: float = 1e-3, most: int = MOST_SEGMENTS, line: LineFit = fit_line_in_logs
+    sizes: Floats, times_s: Floats, noise: float = 1e-3, most: int = MOST_SEGMENTS, line: LineFit = fit_line_in_logs
 ) -> list[Line]:
     """Return the piecewise model: the number of lines and their breaks by the Bayesian information criterion.
 
@@ -137,7 +136,7 @@ def find_lines(
     return [Line(first, last, *line(sizes[first : last + 1], times_s[first : last + 1])) for first, last in chosen[1]]
 
 
-def _costs(sizes: Array, times_s: Array) -> Array:
+def _costs(sizes: Floats, times_s: Floats) -> Floats:
     """Return the squared relative error of the best line over rows first..last for all pairs; infinite for too few rows.
 
     All pairs at once by prefix sums of the normal equations, with the same bounds as ``fit_line``.
@@ -145,7 +144,7 @@ def _costs(sizes: Array, times_s: Array) -> Array:
     w = 1.0 / times_s
     v = sizes * w
 
-    def over_all_pairs(values: Array) -> Array:
+    def over_all_pairs(values: Floats) -> Floats:
         total = np.concatenate([[0.0], np.cumsum(values)])
         return np.asarray(total[None, 1:] - total[:-1, None])
 
@@ -172,7 +171,7 @@ def _trace(cuts: list[list[int]], n: int) -> list[tuple[int, int]]:
     return pieces[::-1]
 
 
-def refit(sizes: Array, times_s: Array, lines: list[Line], line: LineFit = fit_line_in_logs) -> list[Line]:
+def refit(sizes: Floats, times_s: Floats, lines: list[Line], line: LineFit = fit_line_in_logs) -> list[Line]:
     """Return lines with the same breaks, fitted to other times."""
     return [
         Line(old.first, old.last, *line(sizes[old.first : old.last + 1], times_s[old.first : old.last + 1])) for old in lines

@@ -18,19 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel, Segment
 from rankwise.models.fit import find_lines, fit_line_in_logs
-from rankwise.models.measured import (
-    Array,
-    Measured,
-    Way,
-    refits,
-    rms_error,
-    scale,
-    squared_error,
-    steps,
-    with_intervals,
-)
+from rankwise.models.measured import Measured, Way, refits, rms_error, scale, squared_error, steps, with_intervals
 
 NAME = "loggp"
 NEEDS = ("exchange", "exchange-gap")
@@ -58,14 +49,14 @@ class _Estimate:
     gap_s: float
     blocking: float  # 1 - overlap
 
-    def send(self, sizes: Array, threshold: float | None) -> Array:
+    def send(self, sizes: Floats, threshold: float | None) -> Floats:
         late = sizes >= (np.inf if threshold is None else threshold)
         return np.where(late, self.ssend(sizes), self.alpha_s + self.beta * sizes)
 
-    def ssend(self, sizes: Array) -> Array:
+    def ssend(self, sizes: Floats) -> Floats:
         return np.asarray(self.alpha_s + self.handshake_s + self.late_beta * sizes)
 
-    def bytes_s(self, sizes: Array, threshold: float | None) -> Array:
+    def bytes_s(self, sizes: Floats, threshold: float | None) -> Floats:
         late = sizes >= (np.inf if threshold is None else threshold)
         return np.where(late, self.late_beta, self.beta) * sizes
 
@@ -199,7 +190,7 @@ def _parameters(estimate: _Estimate, structure: _Structure, measured: Measured) 
     return parameters
 
 
-def _times(estimate: _Estimate, structure: _Structure, name: str, sizes: Array) -> Array:
+def _times(estimate: _Estimate, structure: _Structure, name: str, sizes: Floats) -> Floats:
     if name == "ssend":
         return estimate.ssend(sizes)
     send = estimate.send(sizes, structure.threshold)

@@ -17,18 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel, Parameter, Segment
 from rankwise.models.fit import fit_line_in_logs
-from rankwise.models.measured import (
-    Array,
-    Measured,
-    refits,
-    rms_error,
-    scale,
-    squared_error,
-    steps,
-    with_intervals,
-)
+from rankwise.models.measured import Measured, refits, rms_error, scale, squared_error, steps, with_intervals
 
 NAME = "max-rate"
 _AT_ONCE = ("exchange", "exchange-gap")
@@ -45,7 +37,7 @@ class _Estimate:
     factor: float
     factor_from: float | None
 
-    def time_s(self, name: str, sizes: Array) -> Array:
+    def time_s(self, name: str, sizes: Floats) -> Floats:
         if name not in _AT_ONCE:
             return np.asarray(self.alpha_s + self.handshake_s * (name == "ssend") + self.beta * sizes)
         busy = sizes >= (np.inf if self.factor_from is None else self.factor_from)
@@ -102,7 +94,7 @@ def fit(measured: Measured, injection: Parameter | None = None) -> dict[str, Lin
     }
 
 
-def _at_once(measured: Measured) -> tuple[Array, Array]:
+def _at_once(measured: Measured) -> tuple[Floats, Floats]:
     ways = [measured[name] for name in _AT_ONCE if name in measured]
     return np.concatenate([way.sizes for way in ways]), np.concatenate([way.times_s for way in ways])
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Floats
 from rankwise.machine.link import Parameter, Point, Segment
 from rankwise.records import Interval
 from rankwise.statistics import Deviations
 
-Array = NDArray[np.float64]
 LEAST_NOISE = 1e-3  # a fit that is closer than that is not better
 
 
@@ -24,16 +23,16 @@ class Way:
     columns, no intervals. ``noise`` is the relative standard error of a row besides what is common to all rows of a launch.
     """
 
-    sizes: Array
-    times_s: Array
+    sizes: Floats
+    times_s: Floats
     samples: tuple[int, ...]
-    columns_s: Array
+    columns_s: Floats
     deviations: Deviations = Deviations()
     noise: float = LEAST_NOISE
     linear: bool = False  # a difference of times, which may be 0 or negative
 
     @staticmethod
-    def exact(sizes: Array, times_s: Array) -> Way:
+    def exact(sizes: Floats, times_s: Floats) -> Way:
         """Make a way of which nothing but the times is known."""
         return Way(sizes, times_s, (1,) * sizes.size, np.empty((sizes.size, 0)))
 
@@ -73,19 +72,19 @@ def refits(measured: Measured, estimate: Callable[[Measured], dict[str, float]])
     return [estimate({name: way.column(i) for name, way in measured.items()}) for i in range(count)]
 
 
-def scale(shape: Array, missing_s: Array, times_s: Array) -> float:
+def scale(shape: Floats, missing_s: Floats, times_s: Floats) -> float:
     """Return the factor, at least 0, by which ``shape`` comes closest to ``missing_s``, weighted by the rows' times."""
     weighted = shape / times_s
     norm = float(np.sum(weighted**2))
     return max(0.0, float(np.sum(weighted * missing_s / times_s)) / norm) if norm > 0 else 0.0
 
 
-def squared_error(model_s: Array, times_s: Array) -> float:
+def squared_error(model_s: Floats, times_s: Floats) -> float:
     """Return the sum of squared relative differences."""
     return float(np.sum((model_s / times_s - 1.0) ** 2))
 
 
-def rms_error(model_s: Array, times_s: Array) -> float:
+def rms_error(model_s: Floats, times_s: Floats) -> float:
     """Return the root mean square relative difference."""
     return float(np.sqrt(squared_error(model_s, times_s) / times_s.size))
 

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel, Segment
-from rankwise.models.measured import Array, Way, rms_error
+from rankwise.models.measured import Way, rms_error
 
 NAME = "pchip"
 _LEAST_SHIFT = 8.0
@@ -45,7 +46,7 @@ def fit(way: Way) -> LinkModel:
     return replace(model, relative_error=rms_error(at_rows, way.times_s))
 
 
-def pooled(values: Array) -> Array:
+def pooled(values: Floats) -> Floats:
     """Return the closest values that never fall: neighbours that do are replaced by their mean (pool adjacent violators)."""
     blocks: list[tuple[float, int]] = []
     for value in values:
@@ -57,7 +58,7 @@ def pooled(values: Array) -> Array:
     return np.repeat([mean for mean, _ in blocks], [count for _, count in blocks])
 
 
-def curve(sizes: Array, times_s: Array) -> Callable[[float], float]:
+def curve(sizes: Floats, times_s: Floats) -> Callable[[float], float]:
     """Return the time as a function of the size. Raises ValueError for fewer than two sizes."""
     if sizes.size < 2:
         raise ValueError("an interpolation needs at least two sizes")
@@ -82,7 +83,7 @@ def curve(sizes: Array, times_s: Array) -> Callable[[float], float]:
     return time_s
 
 
-def _slopes(x: Array, y: Array) -> Array:
+def _slopes(x: Floats, y: Floats) -> Floats:
     """Return the slope at each place that keeps the curve between places as monotone as they are (Fritsch & Butland 1984)."""
     h, secants = np.diff(x), np.diff(y) / np.diff(x)
     if secants.size == 1:

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel, Parameter
 from rankwise.machine.profile import Choice, Link
 from rankwise.models import hockney, loggp, max_rate, pchip, piecewise
 from rankwise.models.curve import curve_of
-from rankwise.models.measured import Array, Measured
+from rankwise.models.measured import Measured
 
 MODELS = (hockney.NAME, piecewise.NAME, loggp.NAME, max_rate.NAME, pchip.NAME)
 METHODS = ("regression", "table")
@@ -36,7 +37,7 @@ _NOT_MONOTONE = 0.5  # by what rows that fall as messages grow differ from those
 class Score:
     """How far a model is off on sizes not seen: the mean of the logarithms' error in each block; its parameters and rows."""
 
-    errors: Array
+    errors: Floats
     parameter_count: int
     rows: int
     misses: bool  # a measured row by more than that row's own uncertainty
@@ -129,7 +130,7 @@ def _parameter_count(ways: Mapping[str, LinkModel]) -> int:
     return sum(model.parameter_count or 0 for model in ways.values())
 
 
-def _block_errors(fit: Fit, measured: Measured) -> Array:
+def _block_errors(fit: Fit, measured: Measured) -> Floats:
     """Return the mean error of the logarithms in each block of sizes left out; empty where too few were measured."""
     if min(way.sizes.size for way in measured.values()) < _LEAST_SIZES:
         return np.empty(0)

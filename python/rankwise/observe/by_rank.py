@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.steps import Steps
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_count, format_share, format_time
-
-Array = NDArray[Any]
 
 
 @record

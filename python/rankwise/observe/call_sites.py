@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.observe.record import Array
+from rankwise.arrays import Array
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_time

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.record import Record
 from rankwise.observe.steps import Steps
 from rankwise.observe.wait_causes import labels_of, place_of
@@ -15,7 +14,6 @@ from rankwise.records import Record as JsonRecord
 from rankwise.records import computed, key, record
 from rankwise.statistics import ratio_interval
 
-Array = NDArray[Any]
 _BLOCKS, _LEAST_STEPS = 20, 6  # steps that follow each other are alike: blocks of them are compared
 _SAME = 0.05  # share up to which both ends of the ratio's interval are no change
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.needs import begun_ns
 from rankwise.observe.record import COLLECTIVE, Record
 from rankwise.observe.steps import Steps
@@ -16,8 +16,6 @@ from rankwise.observe.wait_causes import Place, labels_of, place_of
 from rankwise.observe.waits import Waits
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
-
-Array = NDArray[Any]
 
 
 @record

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise import _core
+from rankwise.arrays import Array
 from rankwise.collectives.selection import SQUARE, Call, Selection, libraries_of, select
 from rankwise.errors import InputError
 from rankwise.observe.record import Record
@@ -19,7 +19,6 @@ from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_size
 
-Array = NDArray[Any]
 _NAME = re.compile(r"MPI_(I(?=[a-z]))?(\w+?)(_init)?")
 _VECTORS = frozenset({"bcast", "reduce", "allreduce", "reduce_scatter", "scan", "exscan"})  # bytes are the vector's
 _UNEVEN = frozenset({"allgatherv", "gatherv", "scatterv"})  # every rank tells the bytes of its own block

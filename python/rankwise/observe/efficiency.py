@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.levels import actions_of
 from rankwise.observe.needs import begun_ns
 from rankwise.observe.record import COLLECTIVE, COMPLETION
@@ -24,8 +24,6 @@ from rankwise.observe.waits import EARLY_REDUCE, LATE_BROADCAST, kind_of_collect
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_share
-
-Array = NDArray[Any]
 
 
 @record

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.record import COLLECTIVE, KINDS, TIME_ONLY
 
-Array: TypeAlias = NDArray[Any]
 EPOCH, PUT, GET, EXPOSED = range(len(KINDS), len(KINDS) + 4)  # kinds of events that are in no file; the last: an exposure ends
 FENCES = (1 << 16) - 2  # number of the communicator of all windows: their fences are counted together
 _WRITES = ("Put", "Rput", "Accumulate", "Raccumulate", "Get_accumulate", "Rget_accumulate", "Fetch_and_op", "Compare_and_swap")

@@ -6,12 +6,12 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+from rankwise.arrays import Array
+
 Periodic: TypeAlias = tuple[bool | None, ...]  # None: an axis of two cells, whose borders no pair tells
 _MOST_AXES = 3
 _MOST_RANKS = 384  # whose partners decide between grids

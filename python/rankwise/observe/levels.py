@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.epochs import FENCES, exposures
 from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION, SEND
 
-Array: TypeAlias = NDArray[Any]
 _MOST_UNEQUAL = 0.1  # of the messages of a pair, for the k-th one to be answered by the k-th
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.epochs import GET, PUT
 from rankwise.observe.needs import begun_ns
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, RECEIVE, SEND
 
-Array = NDArray[Any]
 _MOST_MARKS, _LEAST_MARKS = 24, 4  # collectives that may end steps; how often at least
 _LEAST_ENDS = 2 / 3  # of them with messages before
 _LITTLE, _ALIKE = 0.05, 0.5  # of the mean bytes of a step; of the bytes of a step and the next, for both to be steps

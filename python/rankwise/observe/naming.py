@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.grids import Grid, Pairs, Periodic, best_grid
 from rankwise.observe.levels import NO_LEVELS, Levels
 from rankwise.records import Record, key, record
 from rankwise.units import format_count, format_span, format_volume
 
-Array: TypeAlias = NDArray[Any]
 Cart: TypeAlias = tuple[tuple[int, ...], tuple[bool, ...]]
 _ALIKE, _ABOUT_ALIKE = 0.1, 0.25  # coefficients of variation of bytes that are the same, and that no grid explains
 _FITS, _SWEEP_FITS = 0.95, 0.9  # share of pairs that are neighbours in a grid

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.errors import InputError
 from rankwise.observe.epochs import exposures
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND
 
-Array = NDArray[Any]
 MOST_SECONDS = 20.0  # of a processor, for the search
 _BEGINS = np.isin(np.arange(256), (SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COLLECTIVE))  # of kinds
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from numpy.typing import NDArray
-
+from rankwise.arrays import Array
 from rankwise.errors import InputError
 from rankwise.observe.collectives import Carrier
 from rankwise.observe.epochs import EPOCH
@@ -17,7 +15,6 @@ from rankwise.observe.phases import aligned
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY
 from rankwise.observe.steps import Steps
 
-Array = NDArray[Any]
 SENDS, RECEIVES = (SEND, BLOCKING_SEND), (RECEIVE, BLOCKING_RECEIVE)
 # Whichever request is done first: completions of such calls that follow each other are one wait for all of them.
 _FREE = frozenset(f"MPI_{name}" for name in ("Waitany", "Waitsome", "Test", "Testany", "Testsome", "Testall"))

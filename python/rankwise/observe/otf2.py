@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.arrays import Array
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.observe.record import (
     BLOCKING_RECEIVE,
@@ -19,7 +20,6 @@ from rankwise.observe.record import (
     RECEIVE,
     SEND,
     TIME_ONLY,
-    Array,
     Record,
     record_of_events,
 )

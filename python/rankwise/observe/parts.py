@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from rankwise.arrays import Array
 from rankwise.errors import InputError
 from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
-from rankwise.observe.record import COLLECTIVE, EVENT, HISTOGRAM_BINS, Array, Record
+from rankwise.observe.record import COLLECTIVE, EVENT, HISTOGRAM_BINS, Record
 from rankwise.observe.sound import is_sound
 from rankwise.units import format_count, format_volume, spans
 

@@ -14,9 +14,7 @@ from rankwise.records import Record, key, record, told
 from rankwise.units import format_span, format_volume
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from rankwise.arrays import Array
 else:
     Array = Any
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankwise import _core
+from rankwise.arrays import Array
 from rankwise.errors import InputError
 from rankwise.files import write_whole
 from rankwise.observe.collectives import Carried, Carrier, Member, Selected
@@ -22,7 +22,6 @@ from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY, Record
 from rankwise.observe.steps import Steps, common_steps
 
-Array = NDArray[Any]
 FINEST = 2  # of the ways to cut a rank's calls into parts
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted
 _MOST_SHOWN = 4  # collectives, with the algorithms that the library selects

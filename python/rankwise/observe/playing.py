@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.collectives import Carried, Carrier, Member, Selected
 from rankwise.observe.operations import SENDS
 from rankwise.observe.phases import FINEST, PhasedStep
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND
 from rankwise.observe.template import Node, Template, Topology, exists
 
-Array = NDArray[Any]
 _AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
 _WHOLE = frozenset("alltoall alltoallv alltoallw allgather allgatherv gather gatherv scatter scatterv".split())
 _UNEVEN = 1.3  # sizes of a message by place differ by more: each rank has those of the nearest

@@ -12,11 +12,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.errors import InputError, unreadable
 from rankwise.files import kind_of, load_json, locked, plain, write_whole
 from rankwise.observe.header import parts_of, require_header
@@ -44,7 +44,6 @@ MOST_BYTES = 1 << 56  # of a message, or of all between two ranks
 MOST_IN_ALL = 1 << 62  # bytes, messages, nanoseconds
 MOST_EVENTS = 20_000_000  # of all ranks together are looked at: 5 GB of memory, half a minute
 _MEND = "observe the program again"
-Array: TypeAlias = NDArray[Any]
 
 
 def _none(dtype: str, *shape: int) -> Any:

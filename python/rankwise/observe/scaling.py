@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.collectives import Carrier
 from rankwise.observe.grids import balanced, factors
 from rankwise.observe.operations import NoTemplateError, operations_of
@@ -22,7 +22,6 @@ from rankwise.observe.steps import Steps, common_steps
 from rankwise.observe.template import Template, Topology, grown, learn
 from rankwise.statistics import median_interval_95
 
-Array = NDArray[Any]
 MOST_FULL = 4096  # ranks that are all played; more are drawn from fewer
 MOST_TIMES = 64  # the recorded ranks: beyond it there is no interval
 _MOST_ANSWERS = 4  # grids and readings that are priced

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.levels import NO_LEVELS, levels_of
 from rankwise.observe.naming import Seen, cart_of, heavy
 from rankwise.observe.pattern import Traffic, pairs_of
 from rankwise.observe.record import BLOCKING_SEND, COLLECTIVE, SEND, Record
 from rankwise.observe.steps import Steps
 
-Array: TypeAlias = NDArray[Any]
 _LEAST_SHARE = 0.5  # of the messages' bytes that the steps have, for them to stand for the program
 _LEAST_HEAVY = 0.02  # of the heaviest pair: below it are the run's set-up and output
 _LEAST_OFTEN = 0.2  # of the messages of the pair with the most

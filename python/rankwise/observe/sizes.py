@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.record import HISTOGRAM_BINS, Record
 from rankwise.observe.summary import crowded_host
 from rankwise.observe.waits import waits_of_calls
@@ -15,7 +14,6 @@ from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_share, format_size
 
-Array: TypeAlias = NDArray[Any]
 _LEAST_SEEN = 3  # sends that waited, for a size to be sent by rendezvous
 _MOST_SHOWN = 4
 

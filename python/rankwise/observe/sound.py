@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.observe.record import KINDS, MOST_BYTES, Array
+from rankwise.arrays import Array
+from rankwise.observe.record import KINDS, MOST_BYTES
 
 _MOST_RANKS = 1 << 20
 _MOST_TICKS, _MOST_CALLS = 1 << 62, 1 << 48

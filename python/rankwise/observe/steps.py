@@ -7,18 +7,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.marks import marked
 from rankwise.observe.needs import MOST_SECONDS, Needs, begun_ns, idle_before
 from rankwise.observe.record import COLLECTIVE, COMPLETION, TIME_ONLY
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_count, format_share, format_time
 
-Array = NDArray[Any]
 Span = tuple[float, float]  # seconds since the program's beginning
 
 _MOST_PERIODS = 6  # are tried, and of each

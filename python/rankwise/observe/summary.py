@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.observe.record import Array, Record
+from rankwise.arrays import Array
+from rankwise.observe.record import Record
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 

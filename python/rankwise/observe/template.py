@@ -18,13 +18,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.grids import balanced, factors
 from rankwise.observe.operations import RECEIVES, SENDS, NoTemplateError, Operation, Operations
 from rankwise.observe.record import BLOCKING_RECEIVE, COLLECTIVE, COMPLETION
 
-Array = NDArray[Any]
 _MOST_AXES, _FARTHEST = 3, 2  # axes of a grid; cells along an axis to a partner
 _UNEVEN = 1.02  # sizes of one message by so much are no longer of one size
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.call_sites import NO_SITE, numbered_site, site_text
 from rankwise.observe.record import KINDS, Record
 from rankwise.observe.steps import Steps
@@ -100,7 +100,7 @@ class Timeline:
         return replace(self, path=tuple(name(span) for span in self.path))
 
 
-def timeline_of(events: Mapping[int, NDArray[Any]], steps: Steps) -> Timeline:
+def timeline_of(events: Mapping[int, Array], steps: Steps) -> Timeline:
     """Return the time line of the step whose duration is the median, from the events of all ranks."""
     columns = {rank: column for column, rank in enumerate(sorted(events))}
     window, began = {}, {}
@@ -112,7 +112,7 @@ def timeline_of(events: Mapping[int, NDArray[Any]], steps: Steps) -> Timeline:
     return timeline_of_window(window, began)
 
 
-def timeline_of_window(window: Mapping[int, NDArray[Any]], began: Mapping[int, int], unit_s: float = 1e-9) -> Timeline:
+def timeline_of_window(window: Mapping[int, Array], began: Mapping[int, int], unit_s: float = 1e-9) -> Timeline:
     """Return the time line of all ranks' events of one step; ``began``: when
     each rank began, ``unit_s``: what their times count."""
     zero = min(began.values())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.by_rank import computing_ns
 from rankwise.observe.call_sites import NO_SITE, numbered_site, site_text
 from rankwise.observe.record import Record
@@ -17,7 +16,6 @@ from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_share
 
-Array = NDArray[Any]
 _TOLD = 0.01  # of the steps' time
 _CALLS = NO_SITE + 1  # labels from here on are calls whose site is not known
 

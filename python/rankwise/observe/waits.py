@@ -15,15 +15,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.observe.needs import actual_receives
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, SEND
 
-Array = NDArray[Any]
 _MOST_UNMATCHED = 0.01  # share of messages whose pairing does not come out even, above which no split is shown
 _MOST_UNCLEAR = 0.5  # share of the waiting that the clocks cannot vouch for, above which it is not told
 KINDS = LATE_SENDER, LATE_RECEIVER, BARRIER, N_TO_N, LATE_BROADCAST, EARLY_REDUCE = (

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.blocks import Column, Picture, Table
 from rankwise.errors import InputError
 from rankwise.launch.allocation import find_allocation
@@ -29,7 +30,6 @@ from rankwise.papers.wagner2024_effects import (
     LINKS,
     TEN_RUNS,
     WORDS,
-    Array,
     Effects,
     Measured,
     Series,
@@ -437,7 +437,7 @@ def bandwidth_picture(prefix: str, fitted: Sequence[Fitted]) -> Chart:
     return _against_size(f"{prefix}bandwidth", words, sizes, data, lines, (RATE, "bandwidth, 64 messages in flight"))
 
 
-def _drawn(fitted: Fitted, values: Array, sigmas: Array, write: Callable[[float], str]) -> list[Spec]:
+def _drawn(fitted: Fitted, values: Floats, sigmas: Floats, write: Callable[[float], str]) -> list[Spec]:
     """Return the points of a placement, those that there are, with one standard deviation."""
     return [
         {

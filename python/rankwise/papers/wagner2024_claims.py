@@ -10,10 +10,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.arrays import Floats
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
 from rankwise.papers.claims import NONE, Claim, Found, about, above, below, cannot, counted, exactly
-from rankwise.papers.wagner2024_effects import WORDS, Array, Series, constant_up_to, drop_of
+from rankwise.papers.wagner2024_effects import WORDS, Series, constant_up_to, drop_of
 from rankwise.slurm.script import MAIL_TYPES, Settings
 from rankwise.statistics import rank_correlation
 from rankwise.units import format_size
@@ -52,7 +53,7 @@ def _tasks(job: Settings, array: str) -> list[int]:
     return found
 
 
-def _exponential(values: Array, sizes: NDArray[np.int64], here: NDArray[np.bool_]) -> Found:
+def _exponential(values: Floats, sizes: NDArray[np.int64], here: NDArray[np.bool_]) -> Found:
     """By how much a power of size and an exponential in it miss values: root mean square of the logarithm."""
     y, size = np.log(values[here]), sizes[here].astype(np.float64)
     axes = np.log(size), size
@@ -83,7 +84,7 @@ def _recovers(of: Tables) -> float:
     return 0.0 if drop is None else float(drop.recovered_bytes or 0)
 
 
-def _above_peak(of: Tables) -> Array:
+def _above_peak(of: Tables) -> Floats:
     return of.one.bandwidth[of.one.sizes > 131072]
 
 
@@ -101,13 +102,13 @@ def contrary(series: Sequence[Series], what: str) -> Found:
     return sum(map(len, found.values())), words
 
 
-def _more_for_large(slow: Array, fast: Array) -> Found:
+def _more_for_large(slow: Floats, fast: Floats) -> Found:
     """By how much more two nodes and two cores differ at the largest size than at the smallest."""
     small, large = (float(slow[at] / fast[at]) for at in (1, -1))
     return large / small, f"nodes against cores {small:.1f} times at 1 B, {large:.1f} times at 4 MiB"
 
 
-def _spreads(of: Tables, least: int = 0, most: int = 2**30) -> Array:
+def _spreads(of: Tables, least: int = 0, most: int = 2**30) -> Floats:
     """Return the deviations of all figures of Table 3 at some sizes as shares of their means."""
     shares = [
         (sigma / value)[(least <= series.sizes) & (series.sizes <= most)]

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rankwise.arrays import Floats
 from rankwise.blocks import Column, Table
 from rankwise.papers import printed
 from rankwise.records import Record, key, record
 from rankwise.report.reproduction import Section
 from rankwise.units import format_bandwidth, format_size
-
-Array = NDArray[np.float64]
 
 _FLAT = 1.1  # latencies within 10 % of the smallest message's are constant
 _DROP = 0.9  # a bandwidth below 90 % of a smaller size's, beyond three standard deviations, is a drop
@@ -42,10 +41,10 @@ class Series:
     name: str
     runs: int
     sizes: NDArray[np.int64]
-    latency_s: Array
-    latency_sigma_s: Array
-    bandwidth: Array  # bytes/s
-    bandwidth_sigma: Array
+    latency_s: Floats
+    latency_sigma_s: Floats
+    bandwidth: Floats  # bytes/s
+    bandwidth_sigma: Floats
     resolution_s: float = 0.0  # to which latencies are known
     hosts: Sequence[str] = field(default=())
 
@@ -199,7 +198,7 @@ def tabled(table: str, placement: str | None = None, runs: int = 1) -> Series:
     """Return what a table of ``data`` prints of a placement, or all of it; a single run has no deviations."""
     rows = [row for row in printed(table) if row.get("placement") == placement]
 
-    def figures(name: str) -> tuple[Array, Array]:
+    def figures(name: str) -> tuple[Floats, Floats]:
         mean, sigma = (f"{name}_mean", f"{name}_sigma") if runs > 1 else (name, "")
         return np.array([row[mean] for row in rows], np.float64), np.array([row.get(sigma, 0) for row in rows], np.float64)
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from rankwise import _core
+from rankwise.arrays import Floats
 from rankwise.engines.predict import predict_rows
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
 from rankwise.machine.profile import Link, Profile
 from rankwise.papers import werner2023_tradeoff as tradeoff
 from rankwise.papers.claims import ANY, NONE, Claim, Found, about, above, at_least, at_most, below, cannot, counted, exactly
-from rankwise.papers.werner2023_study import LINK, RANKS, Array, Study
+from rankwise.papers.werner2023_study import LINK, RANKS, Study
 from rankwise.units import format_size, format_time
 from rankwise.workloads.exchange import Asked, make_cases
 
@@ -201,7 +202,7 @@ def _questionable(of: Read) -> Found:
 
 def within_bound(study: Study) -> int:
     """In how many rows the published prediction lies where the mean of the smallest fifth must lie."""
-    low: Array = study.measured - study.sigma * ((1 - SHARE) / SHARE) ** 0.5
+    low: Floats = study.measured - study.sigma * ((1 - SHARE) / SHARE) ** 0.5
     return int(np.sum((study.published >= low) & (study.published <= study.measured)))
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array, Floats
 from rankwise.engines.predict import predict_rows
 from rankwise.machine.link import LinkModel, Segment
 from rankwise.machine.profile import Link, Profile
@@ -25,8 +24,6 @@ from rankwise.papers import werner2023_tradeoff as tradeoff
 from rankwise.records import Interval, Record, key, record
 from rankwise.statistics import interval_95
 from rankwise.workloads.exchange import Asked, make_cases
-
-Array = NDArray[np.float64]
 
 LINK = "other-node"
 RANKS = 64  # section 4.2
@@ -62,7 +59,7 @@ class Judged(Record):
     name: str = key("name of the model", name="model")
     what: str = key("what the model is")
     parameters: Mapping[str, float] = key("its parameters by name")
-    predicted_s: Array
+    predicted_s: Floats
     mape: float = key("mean absolute error over all rows")
     mape_unseen: float = key("mean absolute error on sizes that it was not fitted to", name="mape_leave_one_size_out")
     by_size: Mapping[int, float] = key(
@@ -128,7 +125,7 @@ class Study:
         self.inside_sigma = float(np.mean(np.abs(self.published - self.measured) <= self.sigma))
         self.median_sigma = float(np.median(self.sigma / self.measured))
 
-    def walk(self, model: LinkModel, profile: Profile | None = None) -> Array:
+    def walk(self, model: LinkModel, profile: Profile | None = None) -> Floats:
         """Walk the Shift's schedule with a link model; one time for each row of the paper."""
         curve = dataclasses.replace(self.curve, model=model.name, models={**self.curve.models, model.name: model})
         with_model = dataclasses.replace(profile or self.profile, links={LINK: Link(curve)})
@@ -138,11 +135,11 @@ class Study:
         found = {(case.message_bytes, case.cutoff): row.time_s for case, row in zip(cases, rows, strict=True)}
         return np.array([found[row.message_bytes, row.cutoff] for row in self.rows])
 
-    def errors(self, predicted: Array) -> Array:
+    def errors(self, predicted: Floats) -> Floats:
         """Return the errors in percent."""
         return np.asarray(100 * (predicted / self.measured - 1))
 
-    def mape(self, predicted: Array) -> float:
+    def mape(self, predicted: Floats) -> float:
         return float(np.mean(np.abs(self.errors(predicted))))
 
     def without_its_ping_pong(self) -> float:
@@ -163,8 +160,8 @@ class Study:
         name: str,
         what: str,
         parameters: Mapping[str, float],
-        predicted: Array,
-        unseen: Array | None = None,
+        predicted: Floats,
+        unseen: Floats | None = None,
         intervals: Mapping[str, Interval] | None = None,
     ) -> Judged:
         unseen = predicted if unseen is None else unseen
@@ -218,12 +215,12 @@ class Study:
         """Return the smallest size of Table 1 whose bytes take longer than an empty message: no exchange is needed."""
         return next(p.size_bytes for p in self.curve.table if p.time_s - self.curve.alpha_s > self.curve.alpha_s)
 
-    def _factor(self, rows: NDArray[Any]) -> float:
+    def _factor(self, rows: Array) -> float:
         """Return what the look-up must be multiplied by, by relative least squares over some rows."""
         ratio = self.ours[rows] / self.measured[rows]
         return float(np.sum(ratio) / np.sum(ratio**2))
 
-    def _line_error(self, rows: NDArray[Any]) -> float:
+    def _line_error(self, rows: Array) -> float:
         """Return the error in percent of a line in k, each k predicted from the others: the noise."""
         cutoff, measured = self.cutoff_of[rows], self.measured[rows]
         errors = []

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Floats
 from rankwise.report.chart import BETTER, COMPUTING, MUTED, SERIES, WORSE, Chart, Spec, looked_up
 from rankwise.report.layers import by_name, cell_axes, kinds, layer, shaded
 from rankwise.units import format_size, format_volume
@@ -59,7 +59,7 @@ def heat_map(effects: Mapping[int, Effects], hosts: Sequence[str], words: Sequen
     )
 
 
-def traffic_map(matrix: NDArray[np.float64], words: Sequence[str], each: int = 1) -> Chart:
+def traffic_map(matrix: Floats, words: Sequence[str], each: int = 1) -> Chart:
     """Draw who sends how many bytes to whom: rows send, columns receive, both in the order of ranks, ``each`` to a cell."""
     heaviest = max(float(matrix.max()), 1.0)
     least = float(matrix[matrix > 0].min()) if (matrix > 0).any() else 1.0

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankwise.arrays import Array
 from rankwise.collectives.selection import Call
 from rankwise.observe.phases import first_events
 from rankwise.observe.record import COLLECTIVE, Record
 from rankwise.observe.steps import Steps
 from rankwise.units import format_count
 from rankwise.workloads.base import Span
-
-Array = NDArray[Any]
 
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter")
 MACHINE_KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter")

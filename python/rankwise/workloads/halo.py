@@ -21,8 +21,7 @@ from rankwise.workloads.base import Options, Pricer, Program, Row, Site, Workloa
 from rankwise.workloads.observed import ReplayedCase
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankwise.arrays import Array
     from rankwise.machine.profile import Packing, Profile
     from rankwise.observe.phases import PhasedStep
 
@@ -45,7 +44,7 @@ class SavedHalo(Record):
     def keys(self) -> dict[str, Any]:
         return self.to_dict()
 
-    def messages(self, route: str) -> NDArray[Any]:
+    def messages(self, route: str) -> Array:
         """Return rows (phase, source, dest, bytes, bytes of a row), one a message, ascending."""
         import numpy as np
 
@@ -138,7 +137,7 @@ class Surface(Record):
         """Whether the rows of memory are known that messages are gathered from."""
         return not self.faces
 
-    def messages(self, route: str) -> NDArray[Any]:
+    def messages(self, route: str) -> Array:
         """Return rows (phase, source, dest, bytes, bytes of a row), one a partner and phase, ascending; none to oneself.
 
         Rows lie along the last axis of each field; of faces given in bytes nothing is known: 0.
@@ -159,7 +158,7 @@ class Surface(Record):
         """Return the axes as they are staged: the fastest first, those of one rank at the end."""
         return sorted(range(len(self.grid)), key=lambda axis: (self.grid[axis] == 1, -axis))
 
-    def _received(self, phase: int, axes: Sequence[int], done: Sequence[int]) -> NDArray[Any]:
+    def _received(self, phase: int, axes: Sequence[int], done: Sequence[int]) -> Array:
         """Return the rows of what all ranks get from others along these axes, halos of the axes in ``done`` included."""
         import numpy as np
 

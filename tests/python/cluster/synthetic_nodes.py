@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.measure.all_pairs import confirmation_rounds
 from rankwise.measure.slow_nodes import (
     CONFIRMATIONS,
@@ -23,7 +24,6 @@ from rankwise.measure.slow_nodes import (
     slow_nodes,
     slow_pairs,
 )
-from rankwise.statistics import Array
 
 SIZE_BYTES = 1_000_000
 
@@ -96,5 +96,5 @@ class Fleet:
 
 
 def joined(parts: Sequence[Times]) -> Times:
-    log_s: Array = np.concatenate([part.log_s for part in parts])
+    log_s: Floats = np.concatenate([part.log_s for part in parts])
     return Times(log_s, np.concatenate([part.partner for part in parts]), np.concatenate([part.sweep for part in parts]))

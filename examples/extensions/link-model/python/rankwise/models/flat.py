@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel
 from rankwise.models.fit import fit_line_in_logs
-from rankwise.models.measured import Array, Way, rms_error, squared_error, steps
+from rankwise.models.measured import Way, rms_error, squared_error, steps
 
 NAME = "flat"
 
@@ -15,7 +16,7 @@ def fit(way: Way) -> LinkModel:
     """Try each size as the end of the flat part, and take the one that misses the rows least."""
     sizes, times_s = way.sizes, way.times_s
 
-    def model_s(cut: int) -> tuple[float, float, float, Array]:
+    def model_s(cut: int) -> tuple[float, float, float, Floats]:
         flat_s = float(np.exp(np.log(times_s[:cut]).mean()))
         alpha_s, beta = fit_line_in_logs(sizes[cut:], times_s[cut:])
         return flat_s, alpha_s, beta, np.where(np.arange(sizes.size) < cut, flat_s, alpha_s + beta * sizes)
