@@ -1,4 +1,4 @@
-"""Start-up, mapping and projection time of the command line, start-up included.
+"""Start-up, mapping, projection and choosing time of the command line, start-up included.
 
     python benchmarks/startup.py [--runs 15]
 
@@ -19,8 +19,9 @@ import numpy as np
 
 from rankwise.statistics import median_interval_95
 
+PROFILE = Path(__file__).parents[1] / "tests" / "python" / "frozen" / "inputs" / "nodes.json"
 COMMANDS = {
-    "rankwise --version": (["--version"], 0.150),
+    "rankwise --version": (["--version"], 0.100),
     "rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor": (
         ["map", "--grid", "50x48", "--nodes", "50", "--ppn", "48", "--stencil", "nearest-neighbor"],
         0.400,
@@ -28,6 +29,11 @@ COMMANDS = {
     "rankwise project fft3d --machine frontier --n 32768 --nodes 4096": (
         ["project", "fft3d", "--machine", "frontier", "--n", "32768", "--nodes", "4096"],
         0.300,
+    ),
+    "rankwise choose exchange --cutoff 50": (["choose", "exchange", "--cutoff", "50", "--profile", str(PROFILE)], 5.0),
+    "rankwise choose exchange --cutoff 50 --ranks 512": (
+        ["choose", "exchange", "--cutoff", "50", "--ranks", "512", "--profile", str(PROFILE)],
+        5.0,
     ),
 }
 
