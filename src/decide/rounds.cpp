@@ -1,6 +1,7 @@
 #include "decide/rounds.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -26,10 +27,8 @@ class Rounds {
     if (!std::ranges::all_of(first_, [steps](const auto& first) { return first.size() == steps; })) return;
     std::unordered_map<std::size_t, std::vector<std::size_t>> known;  // of a hash: steps, and which of the kept ones they are
     for (std::size_t step = 0; step < steps; ++step) {
-      std::size_t hash = step;
       if (step > 0 && is_alone(step) && !sends_one(step - 1)) {
-        hash = hash_of(step);
-        std::vector<std::size_t>& alike = known[hash];
+        std::vector<std::size_t>& alike = known[hash_of(step)];
         const auto found = std::ranges::find_if(alike, [&](std::size_t i) { return are_alike(original_[i], step); });
         if (found != alike.end()) {
           ++part_.rounds[*found];
@@ -51,8 +50,8 @@ class Rounds {
   // Whether every message of a step is to the one who stands for its sender, in a step of several.
   [[nodiscard]] bool is_alone(std::size_t step) const {
     for (std::size_t rank = 0; rank < first_.size(); ++rank) {
-      if (!std::ranges::all_of(ops(rank, step), [&](const Op& op) { return op.peer == static_cast<Index>(rank); }))
-        return false;
+      const auto is_own = [rank](const Op& op) { return op.peer == static_cast<Index>(rank); };
+      if (!std::ranges::all_of(ops(rank, step), is_own)) return false;
     }
     return !sends_one(step);
   }
@@ -87,10 +86,8 @@ class Rounds {
       if (a.size() != b.size()) return false;
       for (std::size_t i = 0; i < a.size(); ++i) {
         if (part_.partners[first_[rank][one] + i] != part_.partners[first_[rank][other] + i]) return false;
-        if (a[i].kind != b[i].kind || a[i].blocks() != b[i].blocks() || a[i].after != b[i].after || a[i].adds != b[i].adds ||
-            a[i].times != b[i].times) {
-          return false;
-        }
+        const auto all_of = [](const Op& op) { return std::tuple(op.kind, op.blocks(), op.adds, op.times, op.compute_s); };
+        if (all_of(a[i]) != all_of(b[i]) || a[i].after != b[i].after) return false;
       }
     }
     return true;
