@@ -372,7 +372,7 @@ Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool p
   for (const int axis : axes) lengths.at(static_cast<std::size_t>(axis)) = grid.dim(axis);
   const Grid group(lengths);
   if (group.size() > (Index{1} << 20)) {
-    invalid("an all-to-all of " + std::to_string(group.size()) + " ranks is more than is walked: stay below 2^20");
+    invalid("an all-to-all of " + std::to_string(group.size()) + " ranks is more than is walked: give at most 2^20");
   }
   std::vector<Coords> offsets;
   for (Index partner = 1; partner < group.size(); ++partner) offsets.push_back(group.coords(partner));

@@ -432,7 +432,7 @@ def question_of(asked: ExchangeOptions) -> Question:
     if len(sizes) != 1:
         raise InputError(f"--bytes {asked.size} is several sizes: give one; the crossovers and --plot show the others")
     if sizes[0] > MOST_BYTES:
-        raise InputError(f"--bytes {asked.size} is more than a choice is made for: stay below {format_size(MOST_BYTES)}")
+        raise InputError(f"--bytes {asked.size} is more than a choice is made for: give at most {format_size(MOST_BYTES)}")
     cutoffs = parse_ints(asked.cutoff, "--cutoff", least=-(10**18))
     if len(cutoffs) != 1 or not 1 <= cutoffs[0] <= 64:
         raise InputError(f"--cutoff {asked.cutoff} is not a number of layers: give 1 to 64")

@@ -224,7 +224,7 @@ def _require_provable(case: ExchangeCase) -> None:
     slots = case.ranks * (2 * case.cutoff + 1 if case.cutoff else max(case.grid)) ** len(case.grid)
     if slots > _PROVED_SLOTS:
         raise InputError(
-            f"{case.ranks} ranks with a cutoff of {case.cutoff} have {slots} slots to prove: stay below {_PROVED_SLOTS}"
+            f"{case.ranks} ranks with a cutoff of {case.cutoff} have {slots} slots to prove: give at most {_PROVED_SLOTS}"
         )
 
 

@@ -118,7 +118,7 @@ def _check(network: Network, text: str) -> None:
     if len(network.sizes) not in axes or min(network.sizes) < 1:
         raise InputError(f"--topology '{text}' does not have the sizes of a {network.topology}: {_FIX}")
     if network.nodes > _MOST_NODES:
-        raise InputError(f"--topology {text} has {network.nodes} nodes: stay below {_MOST_NODES}")
+        raise InputError(f"--topology {text} has {network.nodes} nodes: give at most {_MOST_NODES}")
     if network.taper < 1 or (network.topology != "fat-tree" and network.taper != 1):
         raise InputError(f"--topology '{text}': only a fat tree is tapered, by 1 or more: {_FIX}")
     if network.sizes[0] % network.taper:

@@ -85,7 +85,7 @@ class Simulator:
         stand_in = row.case.as_simulated()
         places = placement.of(stand_in)
         if places.ranks > MOST_RANKS:
-            raise InputError(f"{places.ranks} ranks are too many for a time line: stay below {MOST_RANKS}")
+            raise InputError(f"{places.ranks} ranks are too many for a time line: give at most {MOST_RANKS}")
         run = simulation_of(stand_in, [stand_in.item], platform, placement)
         with tempfile.TemporaryDirectory(prefix="rankwise-") as scratch:
             path = Path(scratch) / "trace"
@@ -188,7 +188,7 @@ def simulation_of(case: Case, items: Sequence[Any], platform: Platform, placemen
 def require_simulable(ranks: int) -> None:
     """Raise InputError for more ranks than can be simulated."""
     if ranks > _MOST_RANKS:
-        raise InputError(f"{ranks} ranks are more than can be simulated here: stay below {_MOST_RANKS}")
+        raise InputError(f"{ranks} ranks are more than can be simulated here: give at most {_MOST_RANKS}")
 
 
 def _known(path: Path) -> dict[str, list[dict[str, Any]]]:

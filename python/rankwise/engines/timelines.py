@@ -308,4 +308,4 @@ def _message_words(placement: _core.Placement, machine: _core.Machine | None, ra
 
 def _few(ranks: int) -> None:
     if ranks > MOST_RANKS:
-        raise InputError(f"{ranks} ranks are too many for a time line: stay below {MOST_RANKS}")
+        raise InputError(f"{ranks} ranks are too many for a time line: give at most {MOST_RANKS}")

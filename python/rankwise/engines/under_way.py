@@ -14,7 +14,7 @@ _MOST_RANKS_PER_CPU = 64
 def require_room(ranks: int, cpus: int, mend: str) -> None:
     """Raise InputError for more ranks on a node than its CPUs can share in any useful time; ``mend`` says what else helps."""
     if ranks > _MOST_RANKS_PER_CPU * cpus:
-        raise InputError(f"{ranks} ranks are too many for {cpus} CPUs: stay below {_MOST_RANKS_PER_CPU} for each, or {mend}")
+        raise InputError(f"{ranks} ranks are too many for {cpus} CPUs: give at most {_MOST_RANKS_PER_CPU} for each, or {mend}")
 
 
 def require_seconds(seconds: float) -> None:

@@ -405,7 +405,7 @@ def require_ranks(ranks: int, what: str, most: int = 1_000_000) -> None:
     from rankwise.errors import InputError
 
     if ranks > most:
-        raise InputError(f"{ranks} ranks are more than {what} can be predicted for: stay below {most}")
+        raise InputError(f"{ranks} ranks are more than {what} can be predicted for: give at most {most}")
 
 
 def joined(values: Any) -> str:

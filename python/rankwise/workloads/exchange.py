@@ -226,9 +226,9 @@ def make_cases(asked: Asked, grid: Sequence[int], periodic: Sequence[bool]) -> l
     require_names(asked.algorithms or (), asked.modes or (), asked.shells)
     require_known(asked.team_boxes, names().team_boxes, "team boxes")
     if max(asked.cutoffs) > _MOST_LAYERS:
-        raise InputError(f"cutoff {max(asked.cutoffs)} is too large: stay below {_MOST_LAYERS}")
+        raise InputError(f"cutoff {max(asked.cutoffs)} is too large: give at most {_MOST_LAYERS}")
     if max(asked.sizes_bytes) > _MOST_BYTES:
-        raise InputError(f"a block of {max(asked.sizes_bytes)} B is too large: stay below {_MOST_BYTES} B")
+        raise InputError(f"a block of {max(asked.sizes_bytes)} B is too large: give at most {_MOST_BYTES} B")
     cases = [
         ExchangeCase(algorithm, mode, tuple(grid), tuple(periodic), cutoff, size_bytes, shell, replication, boxes)
         for algorithm, mode, shell in _sensible(asked)

@@ -174,7 +174,7 @@ TEST(Walks, AllToAllsOfAnyAxes) {
   EXPECT_EQ(rows.steps[0].ops[0].peer, 4);
   EXPECT_EQ(rows.steps[0].ops[1].peer, 6);
   EXPECT_EQ(rankwise_test::error_of([] { (void)transpose_program(Grid({1 << 21}), {0}, false); }),
-            "an all-to-all of 2097152 ranks is more than is walked: stay below 2^20");
+            "an all-to-all of 2097152 ranks is more than is walked: give at most 2^20");
 }
 
 TEST(Walks, OfExchangesThatKnowNodesTheRanksOfOneNodeStandForAll) {

@@ -53,7 +53,7 @@ def test_a_prediction_is_a_table_on_the_screen(rankwise: Callable[..., Any], jur
         (["--periodic", "1,0"], "does not fit 1 axes"),
         (["--link-model", "loggp"], "no model 'loggp'"),
         (["--ranks-per-node", "2"], "no link class same-socket"),
-        (["--dims", "2000x2000"], "stay below"),
+        (["--dims", "2000x2000"], "give at most"),
         (["--algorithm", "direct", "--mode", "isend-self"], "which only shift does"),
         (["--algorithm", "neighbor-alltoall", "--mode", "ssend"], "its only send mode is isend"),
         (["--algorithm", "team-shift", "-c", "0"], "at least 1"),

@@ -262,7 +262,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any], j
             "algorithm 'shft' is unknown",
         ),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks", "0"], "--ranks 0 is too small"),
-        (["project", "exchange", "--machine", "frontier", "--ranks", "999999999989"], "stay below 1000000"),
+        (["project", "exchange", "--machine", "frontier", "--ranks", "999999999989"], "give at most 1000000"),
         (["project", "exchange", "--machine", "summit", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--dims", "4"], "give 1, 2 or 3"),
         (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks-per-node", "0"], "at least 1"),

@@ -54,7 +54,7 @@ def test_an_old_simgrid_is_told_from_a_usable_one(
         (["--machine", "keeneland"], "no latency"),
         (["--machine", "nowhere"], "nowhere"),
         (["--profile", "jureca.json", "-o", "jureca.json"], "is a file: name a folder"),
-        (["--profile", "jureca.json", "--ranks", "30000", "--nodes", "30000"], "stay below 20000"),
+        (["--profile", "jureca.json", "--ranks", "30000", "--nodes", "30000"], "give at most 20000"),
     ],
 )
 def test_what_cannot_be_simulated_is_told_in_one_line(

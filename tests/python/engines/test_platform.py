@@ -45,7 +45,7 @@ def test_a_topology_without_sizes_has_enough_nodes(name: str, needed: int) -> No
         ("fat-tree:5x4:2", None, 4, "no multiple of the taper"),
         ("torus:4x4:2", None, 4, "only a fat tree is tapered"),
         ("dragonfly:5x4x2", None, 4, "5 groups need as many routers"),
-        ("torus:1000x1000", None, 4, "stay below"),
+        ("torus:1000x1000", None, 4, "give at most"),
         ("torus:0x4", None, 4, "does not have the sizes"),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_transposes_of_an_fft_are_simulated_and_its_values_checked(rankwise:
     [
         (("predict", "alltoall", "--method", "bruck"), "--method 'bruck' is unknown"),
         (("predict", "alltoall", "--ranks", "0"), "at least 1"),
-        (("predict", "alltoall", "--ranks", "200000"), "stay below 131072"),
+        (("predict", "alltoall", "--ranks", "200000"), "give at most 131072"),
         (("run", "alltoall", "--bytes", "many"), "not a size"),
         (("choose", "alltoall", "--bytes", "8,9"), "one is chosen for at a time"),
         (("predict", "alltoall", "--placement", "cyclic"), "needs --ranks-per-node"),

@@ -191,7 +191,7 @@ def test_the_mpis_own_call_is_run_and_checked(rankwise: Callable[..., Any], kind
         (("gossip",), "collective 'gossip' is unknown"),
         (("allreduce", "--algorithm", "magic"), "--algorithm 'magic' is unknown"),
         (("allgather", "--ranks", "6", "--algorithm", "recursive-doubling"), "needs a power of two of ranks, not 6"),
-        (("allreduce", "--ranks", "2000000"), "stay below 1048576"),
+        (("allreduce", "--ranks", "2000000"), "give at most 1048576"),
         (("bcast", "--bytes", "much"), "not a size"),
     ],
 )
