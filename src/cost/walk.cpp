@@ -122,13 +122,12 @@ Index Walk::steps() const {
 }
 
 void Walk::describe(const Step& step, const Step* next, std::size_t rank, const LinkedSchedules& linked, Part& part) {
-  const auto moves = [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; };
   const auto is_root = [](const Op& op) { return op.kind == Op::Kind::send && op.after.empty(); };
   const auto first = static_cast<Trace::Id>(part.passages.size());
   std::ptrdiff_t messages = 0;
   std::ptrdiff_t chains = 0;
   for (const Op& op : step.ops) {
-    if (moves(op)) messages += op.times;
+    if (op.moves()) messages += op.times;
     if (is_root(op)) chains += op.times;
   }
   if (!is_blocking(mode_)) most_in_flight_ = std::max(most_in_flight_, chains);
@@ -137,14 +136,14 @@ void Walk::describe(const Step& step, const Step* next, std::size_t rank, const 
   const bool receives_next = messages == 1 && next != nullptr && std::all_of(next->ops.begin(), next->ops.end(), receives);
   part.steps.push_back(first);
   for (const Op& op : step.ops) {
-    const Index blocks = moves(op) ? op.blocks() : 0;
+    const Index blocks = op.moves() ? op.blocks() : 0;
     const auto known = std::find(sizes_.begin(), sizes_.end(), blocks);
     Passage passage;
     passage.rank = static_cast<std::uint32_t>(rank);
     passage.peer = static_cast<std::uint32_t>(op.peer);
     passage.size = static_cast<std::uint32_t>(known - sizes_.begin());
     passage.sends = op.kind == Op::Kind::send;
-    passage.moves = moves(op);
+    passage.moves = op.moves();
     passage.times = op.times;
     if (!linked.partners.empty()) passage.link = passage.partner = linked.partners.at(part.passages.size());
     if (known == sizes_.end()) sizes_.push_back(blocks);
@@ -167,8 +166,7 @@ void Walk::describe_work(const Step& step, bool first, Part& part) const {
     return std::any_of(op.after.begin(), op.after.end(),
                        [&](std::size_t before) { return step.ops[before].kind != Op::Kind::send; });
   };
-  const auto messages = std::count_if(step.ops.begin(), step.ops.end(),
-                                      [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; });
+  const auto messages = std::ranges::count_if(step.ops, &Op::moves);
   const bool posted = is_blocking(mode_) && messages > 1 && std::none_of(step.ops.begin(), step.ops.end(), follows_receive);
   for (std::size_t i = 0; i < step.ops.size(); ++i) {
     const Op& op = step.ops[i];

@@ -75,8 +75,7 @@ LinkedSchedules of_node(const NodeMap& map, Index node, OfNode& counted, Make&& 
     RankSchedule& schedule = part.schedules.emplace_back(make(rank));
     for (Step& step : schedule.steps) {
       for (Op& op : step.ops) {
-        const bool moves = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
-        part.partners.push_back(moves ? counted.add(rank, op.peer) : 0);
+        part.partners.push_back(op.moves() ? counted.add(rank, op.peer) : 0);
       }
     }
   }
@@ -85,7 +84,7 @@ LinkedSchedules of_node(const NodeMap& map, Index node, OfNode& counted, Make&& 
     std::vector<Crossing> in;
     for (std::size_t own = 0; own < part.schedules.size(); ++own) {
       for (Op& op : part.schedules[own].steps[s].ops) {
-        if (op.kind != Op::Kind::send && op.kind != Op::Kind::recv) {
+        if (!op.moves()) {
           op.peer = static_cast<Index>(own);
         } else if (const auto known = number_of.find(op.peer); known != number_of.end()) {
           op.peer = known->second;

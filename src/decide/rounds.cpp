@@ -26,8 +26,10 @@ class Rounds {
     const std::size_t steps = first_.front().size();
     if (!std::ranges::all_of(first_, [steps](const auto& first) { return first.size() == steps; })) return;
     std::unordered_map<std::size_t, std::vector<std::size_t>> known;  // of a hash: steps, and which of the kept ones they are
+    bool one = true;  // whether a rank has one message in it; the first step stays as if one before it had
     for (std::size_t step = 0; step < steps; ++step) {
-      if (step > 0 && is_alone(step) && !sends_one(step - 1)) {
+      const bool one_before = std::exchange(one, sends_one(step));
+      if (!one_before && !one && is_alone(step)) {
         std::vector<std::size_t>& alike = known[hash_of(step)];
         const auto found = std::ranges::find_if(alike, [&](std::size_t i) { return are_alike(original_[i], step); });
         if (found != alike.end()) {
@@ -47,20 +49,19 @@ class Rounds {
     return part_.schedules[rank].steps[step].ops;
   }
 
-  // Whether every message of a step is to the one who stands for its sender, in a step of several.
+  // Whether every message of a step is to the one who stands for its sender.
   [[nodiscard]] bool is_alone(std::size_t step) const {
     for (std::size_t rank = 0; rank < first_.size(); ++rank) {
       const auto is_own = [rank](const Op& op) { return op.peer == static_cast<Index>(rank); };
       if (!std::ranges::all_of(ops(rank, step), is_own)) return false;
     }
-    return !sends_one(step);
+    return true;
   }
 
   // Whether what a rank does next may change how long its only message takes.
   [[nodiscard]] bool sends_one(std::size_t step) const {
-    const auto moves = [](const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; };
     for (std::size_t rank = 0; rank < first_.size(); ++rank) {
-      if (std::ranges::count_if(ops(rank, step), moves) == 1) return true;
+      if (std::ranges::count_if(ops(rank, step), &Op::moves) == 1) return true;
     }
     return false;
   }

@@ -14,8 +14,6 @@ namespace rankwise {
 
 namespace {
 
-bool is_message(const Op& op) { return op.kind == Op::Kind::send || op.kind == Op::Kind::recv; }
-
 int place_in_order(Op::Kind kind) { return kind == Op::Kind::recv ? 0 : kind == Op::Kind::send ? 1 : 2; }
 
 }  // namespace
@@ -66,7 +64,7 @@ void Executor::bind() {
         stage.ordered = true;
       }
     }
-    const auto messages = std::count_if(step.ops.begin(), step.ops.end(), [](const Op& op) { return is_message(op); });
+    const auto messages = std::ranges::count_if(step.ops, &Op::moves);
     stage.requests.assign(static_cast<std::size_t>(messages), MPI_REQUEST_NULL);
     stage.waits_for.resize(stage.actions.size());
     if (mode_ != SendMode::persistent || is_collective) continue;
@@ -337,7 +335,7 @@ void Executor::finish(Stage& stage) {
 void Executor::finish_in_order(Stage& stage) {
   std::size_t left = stage.actions.size();
   std::vector<std::size_t> done;
-  const auto is_local = [&](std::size_t i) { return !is_message(*stage.actions[i].op); };
+  const auto is_local = [&](std::size_t i) { return !stage.actions[i].op->moves(); };
   // Blocking sends and local actions are done when they return; the rest when their request is.
   const auto done_at_once = [&](std::size_t i) {
     return is_local(i) || (is_blocking(mode_) && stage.actions[i].op->kind == Op::Kind::send);

@@ -153,7 +153,7 @@ void require_sizes(MPI_Comm comm, const RankSchedule& schedule, const std::vecto
   std::size_t largest = 0;
   for (const Step& step : schedule.steps) {
     for (const Op& op : step.ops) {
-      if (op.kind == Op::Kind::send || op.kind == Op::Kind::recv) largest = std::max(largest, op.total(limited));
+      if (op.moves()) largest = std::max(largest, op.total(limited));
     }
   }
   std::array<std::uint64_t, 2> most{total, largest};

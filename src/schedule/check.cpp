@@ -37,7 +37,7 @@ bool goes_round(const Step& step) {
 }
 
 std::string why_not(const Op& op, std::size_t operations, Index slots, std::size_t ranks) {
-  const bool travels = op.kind == Op::Kind::send || op.kind == Op::Kind::recv;
+  const bool travels = op.moves();
   if (travels && (op.peer < 0 || op.peer >= static_cast<Index>(ranks))) return "names rank " + std::to_string(op.peer);
   if (!within(op.slots, slots) || !within(op.source, slots)) return "names slots beyond its " + std::to_string(slots);
   if (op.kind == Op::Kind::copy && op.blocks() != count_slots(op.source)) {

@@ -128,7 +128,7 @@ class Replayer {
   void post(Id own) {
     record(Trace::Kind::posted, own, 0);
     const Op::Kind kind = op(own).kind;
-    if (kind != Op::Kind::send && kind != Op::Kind::recv) {
+    if (!op(own).moves()) {
       finish(own);
       return;
     }

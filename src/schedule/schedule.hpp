@@ -119,6 +119,7 @@ struct Op {
   bool adds = false;               // of a receive or copy: to what the slots hold, as when forces return
   Index times = 1;                 // how many like it, in flight with it, it stands for (make_alike)
 
+  [[nodiscard]] bool moves() const { return kind == Kind::send || kind == Kind::recv; }  // whether it is one end of a message
   [[nodiscard]] Index blocks() const { return count_slots(slots); }
   // What its slots hold together, where each holds so much.
   [[nodiscard]] std::size_t total(const std::vector<std::size_t>& of_slot) const;
