@@ -146,8 +146,8 @@ def answered(simgrid: SimGrid, question: Question, folder: Path, eager: bool) ->
         if schedules[0].core.why_not(placement):
             continue
         simulation = Simulation(
-            platform.text(), hosts, ("collective", "--cases", cases, *SIMULATED, "--window-s", "0.01"), buffers_sends=eager,
-            options=(f"--cfg=smpi/{question.collective}:{name}", *(("--cfg=smpi/async-small-thresh:65536",) if eager else ())),
+            platform.text(), hosts, ("collective", "--cases", cases, *SIMULATED, "--window-s", "0.01"),
+            eager_bytes=SMPI_EAGER_BYTES if eager else 0, options=(f"--cfg=smpi/{question.collective}:{name}",),
         )  # fmt: skip
         log = folder / f"{question.collective}-{name}-{id(question)}.log"
         try:

@@ -111,7 +111,7 @@ def simulated_s(simgrid: SimGrid, folder: Path, words: list[str], ranks: int, ra
     names = {"alltoall": at_once if size <= 32768 else _paired(rows), "alltoallv": "ompi_basic_linear",
              "allreduce": "rdb" if ranks_per_node == 1 else "smp_rdb"}  # fmt: skip
     options = ("--cfg=smpi/simulate-computation:no", *(f"--cfg=smpi/{kind}:{name}" for kind, name in names.items()))
-    simulation = Simulation(platform.text(), hosts, (*words, "3", "1"), buffers_sends=False, options=options)
+    simulation = Simulation(platform.text(), hosts, (*words, "3", "1"), eager_bytes=0, options=options)
     own = SimGrid(simgrid.smpirun, simgrid.version, folder / "simulated", simgrid.platforms)
     return float(run_simulation(own, simulation, folder / "log")[0]["time_s"][0])
 

@@ -42,7 +42,7 @@ def one(index: int) -> None:
         machine = system()
         per_node = ranks // nodes
         placement = machine.placement(per_node)
-        platform = machine.platform(placement.of_ranks(ranks), TOPOLOGY.get(nodes, "crossbar"), None)
+        platform = machine.platform([placement.of_ranks(ranks)], TOPOLOGY.get(nodes, "crossbar"), None)
         start_s = time.perf_counter()
         if workload == "exchange":
             cases = [ExchangeCase("shift", "isend", grid, (True,), 4, size)]

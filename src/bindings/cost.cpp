@@ -293,6 +293,16 @@ void bind_cost(nb::module_& m) {
             return known ? self.links[static_cast<std::size_t>(*known)]->send.lane() : 0.0;
           },
           nb::arg("link"), "Return the bytes/s of one message.")
+      .def_prop_ro(
+          "rendezvous_from_bytes",
+          [](const Machine& self) {
+            std::optional<Index> limit;
+            for (const auto& link : self.links) {
+              if (link && link->rendezvous_from_bytes) limit = link->rendezvous_from_bytes;
+            }
+            return limit;
+          },
+          "From which size on a plain send over the farthest link of which it is known waits for its receiver; None: of none.")
       .def_prop_ro("card_bytes_per_s", [](const Machine& self) { return rate(self.card); })
       .def_prop_ro("card_is_half_duplex", [](const Machine& self) { return self.card && self.card->half_duplex; })
       .def_prop_ro("memory_bytes_per_s", [](const Machine& self) { return rate(self.memory); })
@@ -376,7 +386,7 @@ void bind_cost(nb::module_& m) {
           "The numbers of blocks that messages have.")
       .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); })
       .def_prop_ro(
-          "kind", [](const Judged& self) { return self.walk.discrepancy().kind; }, "Of its schedules, as intervals know it.");
+          "kind", [](const Judged& self) { return self.walk.discrepancy(false).kind; }, "Of its schedules, as intervals know it.");
 
   m.def(
       "judge_stencil",

@@ -184,7 +184,7 @@ void bind_schedule(nb::module_& m) {
            "wait for each other for ever. Empty when they are right.")
       .def(
           "judged", [](const Exchange& self, const rankwise::Placement& placement) { return Judged{self.judged(placement)}; },
-          nb::arg("placement"), "Return the exchange on a placement, a few ranks standing for all.")
+          nb::arg("placement"), "Return the exchange on a placement, of large ones a few ranks standing for all.")
       .def(
           "of_all",
           [](const Exchange& self, const rankwise::Placement& placement) {
@@ -192,13 +192,12 @@ void bind_schedule(nb::module_& m) {
           },
           nb::arg("placement"), "Return the exchange on a placement, every rank walked at its place.")
       .def(
-          "walk_all",
-          [](const Exchange& self, rankwise::Index block_bytes, const rankwise::Placement& placement,
-             const rankwise::Machine& machine) {
-            return rankwise::Walk(self.on(placement)).cost(block_bytes, placement, machine);
+          "of_representatives",
+          [](const Exchange& self, const rankwise::Placement& placement) {
+            const rankwise::ExchangeSpec spec = self.on(placement);
+            return Judged{walk_of_representatives(spec, rankwise::Layout(rank_grid(spec), placement))};
           },
-          nb::arg("block_bytes"), nb::arg("placement"), nb::arg("machine"),
-          "Return the cost with every rank walked at its place: what the representatives stand for.")
+          nb::arg("placement"), "Return the exchange on a placement, a few ranks standing for all however small it is.")
       .def("counts", &Exchange::counts, nb::arg("rank"), "Return (messages, blocks) that a rank sends in a round.")
       .def("steps", &Exchange::steps, nb::arg("rank"), nb::arg("reduce"),
            "Return the operations of each step of a rank's import, or of its way back.");

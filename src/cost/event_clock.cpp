@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 namespace rankwise {
 
@@ -15,13 +16,16 @@ constexpr std::size_t own_ways = 4;
 
 }  // namespace
 
-EventClock::EventClock(const Walk::Part& part, const Placement& placement, LoadsOfUses& loads, Prices& prices,
-                       std::vector<double>& ready_s)
-    : part_(part),
+EventClock::EventClock(SendMode mode, const Walk::Part& part, Walk::Priced priced, const Placement& placement, LoadsOfUses& loads,
+                       const Prices& work, std::vector<double>& ready_s)
+    : mode_(mode),
+      may_wait_(!part.rendezvous.trace.events.empty()),
+      part_(part),
       placement_(placement),
       loads_(loads),
-      prices_(prices),
+      work_(work),
       ready_s_(ready_s),
+      priced_(std::move(priced)),
       posted_s_(part.passages.size(), not_yet),
       done_s_(part.passages.size(), not_yet),
       out_s_(part.passages.size(), not_yet),
@@ -30,13 +34,7 @@ EventClock::EventClock(const Walk::Part& part, const Placement& placement, Loads
       states_(ready_s.size()),
       last_(part.passages.size(), none) {
   loads.count(part.passages, placement);
-  of_each_.reserve(part.passages.size());
   own_.reserve(part.passages.size());
-  for (const Passage& passage : part.passages) {
-    const LinkClass link = link_between(placement[passage.rank], placement[passage.peer]);
-    of_each_.push_back(passage.moves ? &prices.of(passage, link, false) : nullptr);
-  }
-  timed_ = std::all_of(of_each_.begin(), of_each_.end(), [](const Prices::Price* one) { return one == nullptr || one->steps; });
   for (std::size_t step = 0; step + 1 < part.steps.size(); ++step) {
     const Index most = most_in_one_direction(part.steps[step], part.steps[step + 1]);
     most_.push_back(most);
@@ -44,6 +42,11 @@ EventClock::EventClock(const Walk::Part& part, const Placement& placement, Loads
       own_.push_back(part.passages[id].moves ? own_of(id, most) : Own{});
     }
   }
+}
+
+double EventClock::acknowledgement_s(Id id) const {
+  const bool waits_for_it = part_.passages[id].sends && is_blocking(mode_) && waits(id) && !part_.transfers[id].answered;
+  return waits_for_it ? price(id).acknowledgement_s : 0.0;
 }
 
 Index EventClock::most_in_one_direction(Id first, Id end) const {
@@ -97,16 +100,16 @@ void EventClock::handle(const Event& event, double now_s) {
   }
 }
 
-std::size_t EventClock::step_of(Id id) const {
-  const Trace::OpAt& at = part_.usual.trace.ops[id];
-  return part_.first_step[at.rank] + at.step;
+bool EventClock::waits(Id id) const {
+  return mode_ == SendMode::ssend || (mode_ == SendMode::send ? may_wait_ && price(id).rendezvous : !price(id).eager);
 }
 
 EventClock::Own EventClock::own_of(Id id, Index most) const {
   const Prices::Price& cost = price(id);
   const Walk::Transfer& transfer = part_.transfers[id];
-  Own own{transfer.together ? cost.exchange_s : cost.send_s, cost.hold_s, cost.gap_s};
-  if (timed_) {
+  const bool both = transfer.together || (mode_ == SendMode::send && transfer.expected);
+  Own own{is_blocking(mode_) && waits(id) ? cost.ssend_s : both ? cost.exchange_s : cost.send_s, cost.hold_s, cost.gap_s};
+  if (priced_.timed) {
     own.time_s = cost.steps->step_s(transfer.first, 1, cost.bytes);
     if (most > 1) {
       own.gap_s = (cost.steps->step_s(transfer.first, most, cost.bytes) - own.time_s) / static_cast<double>(most - 1);
@@ -135,7 +138,7 @@ void EventClock::begin(Id rank, double now_s) {
     if (part_.passages[id].moves && part_.transfers[id].together) state.busy_s += price(id).overhead_s;
   }
   for (Id id = part_.steps[step]; id < part_.steps[step + 1]; ++id) {
-    if (waits_[id] == 0) post(id, now_s);
+    if (part_.transfers[id].after == 0) post(id, now_s);
   }
 }
 
@@ -144,7 +147,7 @@ double EventClock::own_s(Id first, Id end) const {
   double largest_gap_s = 0.0;
   std::array<double, 2> gaps_s{};  // received, sent
   for (Id id = first; id < end; ++id) {
-    if (!part_.passages[id].moves || !part_.transfers[id].together || price(id).eager) continue;
+    if (!part_.passages[id].moves || !part_.transfers[id].together || !waits(id)) continue;
     const Own& one = own_[id];
     first_s = std::max(first_s, one.time_s);
     largest_gap_s = std::max(largest_gap_s, one.gap_s);
@@ -162,11 +165,13 @@ void EventClock::post(Id id, double now_s) {
     return;
   }
   const Id other = part_.partners[id];
-  if (passage.sends && price(id).eager) {
-    set_out(id, now_s);
-    finish(id, now_s + (transfer.together ? 0.0 : price(id).overhead_s));
-  } else if (!passage.sends && price(id).eager) {
-    if (done_s_[id] >= 0) finish(id, std::max(now_s, done_s_[id]));
+  if (!waits(id)) {
+    if (passage.sends) {
+      set_out(id, now_s);
+      finish(id, now_s + (mode_ == SendMode::send ? own_[id].gap_s : transfer.together ? 0.0 : price(id).overhead_s));
+    } else if (done_s_[id] >= 0) {
+      arrived(id, now_s);
+    }
   } else if (posted_s_[other] >= 0) {
     set_out(passage.sends ? id : other, now_s);
   }
@@ -193,14 +198,14 @@ void EventClock::flow(Id send, double now_s) {
     const double gap_s = own_[end].gap_s;
     way_.push_back({part_.passages[end].rank * resources + way, {gap_s, gap_s - one.hold_s}});
   }
-  flows_.start(send, now_s, {one.hold_s, one.time_s, price(send).bytes}, way_);
+  flows_.start(send, now_s, {one.hold_s, price(send).bytes}, way_);
 }
 
 void EventClock::arrive(Id send, double now_s) {
   const Id recv = part_.partners[send];
-  if (!price(send).eager) finish(send, now_s);
+  if (waits(send)) finish(send, now_s + acknowledgement_s(send));
   if (posted_s_[recv] >= 0) {
-    finish(recv, now_s);
+    arrived(recv, now_s);
   } else {
     done_s_[recv] = now_s;
   }
@@ -211,22 +216,23 @@ void EventClock::arrive(Id send, double now_s) {
   }
 }
 
+void EventClock::arrived(Id recv, double now_s) {
+  const bool takes_up = mode_ == SendMode::send && !waits(recv);
+  finish(recv, takes_up ? std::max(now_s, posted_s_[recv] + own_[recv].gap_s) : now_s);
+}
+
 void EventClock::finish(Id id, double time_s) {
   const Id rank = part_.passages[id].rank;
   State& state = states_[rank];
   done_s_[id] = time_s;
   state.end_s = std::max(state.end_s, time_s);
-  if (!part_.after.empty()) release(id, time_s);
+  release(id, time_s);
   if (--state.left == 0) end(rank);
 }
 
 void EventClock::release(Id id, double time_s) {
-  const std::size_t step = step_of(id);
-  for (Id other = part_.steps[step]; other < part_.steps[step + 1]; ++other) {
-    const Walk::Transfer& transfer = part_.transfers[other];
-    const auto first = part_.after.begin() + transfer.first_after;
-    if (std::find(first, first + transfer.after, id) == first + transfer.after) continue;
-    if (--waits_[other] == 0) events_.push({time_s, Event::Kind::post, other});
+  for (Id i = part_.first_next[id]; i < part_.first_next[id + 1]; ++i) {
+    if (--waits_[part_.next[i]] == 0) events_.push({time_s, Event::Kind::post, part_.next[i]});
   }
 }
 
@@ -235,14 +241,15 @@ void EventClock::end(Id rank) {
   const std::size_t step = part_.first_step[rank] + state.step - 1;
   const Id first = part_.steps[step];
   const Id end = part_.steps[step + 1];
+  state.end_s = std::max(state.end_s, state.begin_s + state.own_s);
   const bool busy = state.end_s < state.begin_s + state.busy_s;
-  state.end_s = std::max(state.end_s, state.begin_s + std::max(state.busy_s, state.own_s));
+  state.end_s = std::max(state.end_s, state.begin_s + state.busy_s);
   for (Id id = first; id < end; ++id) {
     const Walk::Transfer& transfer = part_.transfers[id];
-    if (timed_) {
-      state.end_s += prices_.work_s(transfer.copied, transfer.added);
-    } else if (prices_.combines()) {
-      state.end_s += prices_.combine_s(transfer.added);
+    if (priced_.timed) {
+      state.end_s += work_.work_s(transfer.copied, transfer.added);
+    } else if (work_.combines()) {
+      state.end_s += work_.combine_s(transfer.added);
     }
   }
   if (history_ != nullptr) note(rank, first, end, busy);
@@ -254,21 +261,26 @@ void EventClock::note(Id rank, Id first, Id end, bool busy) {
   const History::Term term = busy ? History::Term::processor : History::Term::message;
   History::Stretch step{rank, static_cast<std::uint32_t>(history_->messages.size()), 0, state.begin_s, state.end_s, term};
   double last_s = state.begin_s;
+  double longest_s = 0.0;
   const double further = static_cast<double>(most_[part_.first_step[rank] + state.step - 1] - 1);
   for (Id id = first; id < end; ++id) {
     const Passage& passage = part_.passages[id];
     if (!passage.moves) continue;
+    const Own& one = own_[id];
+    longest_s = std::max(longest_s, one.time_s);
     if (!busy && done_s_[id] > last_s) {
-      const Own& one = own_[id];
       last_s = done_s_[id];
-      const double took_s = last_s - out_s_[passage.sends ? id : part_.partners[id]];
+      const double took_s = last_s - acknowledgement_s(id) - out_s_[passage.sends ? id : part_.partners[id]];
       step.term = took_s > (one.time_s + further * one.gap_s) * (1 + Flows::rounding) ? History::Term::shared
                   : took_s > 1.5 * one.time_s                                         ? History::Term::messages
                                                                                       : History::Term::message;
     }
-    history_->messages.push_back({rank, passage.peer, part_.usual.trace.ops[id].op->tag, passage.sends, false, price(id).bytes,
-                                  posted_s_[id], done_s_[id]});
+    history_->messages.push_back({rank, passage.peer, part_.usual.trace.ops[id].op->tag, passage.sends,
+                                  passage.sends && is_blocking(mode_), price(id).bytes, posted_s_[id], done_s_[id]});
     ++step.count;
+  }
+  if (!busy && state.begin_s + state.own_s > last_s) {
+    step.term = state.own_s > 1.5 * longest_s ? History::Term::messages : History::Term::message;
   }
   history_->steps.push_back(step);
 }

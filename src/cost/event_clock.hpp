@@ -1,7 +1,7 @@
-// Ranks that go on: those of collectives and programs, which do not come together to each step. Event by event.
+// All ranks where they sit, event by event: who has finished a step begins the next one, whatever the others do.
 //
 // With T(m), E(m), g(m) and o as in walk.hpp, a message sets out when both its ends are there, or its sender where that waits for
-// nobody. After its latency it flows through what it shares with others (flows.hpp), among them its sender's way out and its
+// nobody (a blocking one goes on after g(m) then, and a synchronous one when the acknowledgement is back). After its latency it flows through what it shares with others (flows.hpp), among them its sender's way out and its
 // receiver's way in: there the first message takes what it does alone, T(m), or E(m) where its step has others in flight, and
 // each further one g(m) (LogGP, Alexandrov et al. 1995). A connection, of one rank with another, delivers in order. A step ends
 // when all messages are through that its rank has to wait for; it takes o for each of its messages at least, and the first one's
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cost/flows.hpp"
-#include "cost/prices.hpp"
 #include "cost/walk.hpp"
 
 namespace rankwise {
@@ -20,8 +19,8 @@ namespace rankwise {
 class EventClock {
  public:
   // ready_s: of each rank, when it begins; then, when it has finished.
-  EventClock(const Walk::Part& part, const Placement& placement, LoadsOfUses& loads, Prices& prices,
-             std::vector<double>& ready_s);
+  EventClock(SendMode mode, const Walk::Part& part, Walk::Priced priced, const Placement& placement, LoadsOfUses& loads,
+             const Prices& work, std::vector<double>& ready_s);
 
   // Notes in history what is followed.
   void run(History* history);
@@ -55,8 +54,11 @@ class EventClock {
     double gap_s = 0.0;
   };
 
-  [[nodiscard]] const Prices::Price& price(Id id) const { return *of_each_[id]; }
-  [[nodiscard]] std::size_t step_of(Id id) const;
+  [[nodiscard]] const Prices::Price& price(Id id) const { return *priced_.of[id]; }
+  // Whether a message waits for its receiver.
+  [[nodiscard]] bool waits(Id id) const;
+  // How much later than its message is there a blocking send goes on.
+  [[nodiscard]] double acknowledgement_s(Id id) const;
   [[nodiscard]] Index most_in_one_direction(Id first, Id end) const;
   // most: messages of its step in one direction.
   [[nodiscard]] Own own_of(Id id, Index most) const;
@@ -67,20 +69,23 @@ class EventClock {
   void set_out(Id send, double now_s);
   void flow(Id send, double now_s);
   void arrive(Id send, double now_s);
+  // A message is there, and its receiver has asked for it.
+  void arrived(Id recv, double now_s);
   void finish(Id id, double time_s);
   // Posts what came after an operation alone.
   void release(Id id, double time_s);
   void end(Id rank);
   void note(Id rank, Id first, Id end, bool busy);
 
+  SendMode mode_;
+  bool may_wait_;  // the schedule can finish where plain sends wait for their receivers
   const Walk::Part& part_;
   const Placement& placement_;
   LoadsOfUses& loads_;
-  const Prices& prices_;
+  const Prices& work_;
   std::vector<double>& ready_s_;
-  std::vector<const Prices::Price*> of_each_;  // operation; null where nothing moves
-  bool timed_ = false;                         // the steps themselves were timed, on every link in use
-  std::vector<Index> most_;                    // of each step: how many messages in one direction
+  Walk::Priced priced_;
+  std::vector<Index> most_;  // of each step: how many messages in one direction
   std::vector<Own> own_;                       // of each operation
   std::vector<double> posted_s_;               // of each operation; below 0: not yet
   std::vector<double> done_s_;                 // likewise; of a receive that is not posted: when its message was there

@@ -37,8 +37,8 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
     if (binds(resource)) change(use.resource, now_s);
   }
   ++under_way_;
-  flow.time_s = message.time_s;
-  time_s_ += message.time_s;
+  flow.own_s = message.own_s;
+  own_s_ += message.own_s;
   end_at(place, now_s + message.own_s);
 }
 
@@ -57,7 +57,7 @@ void Flows::change(std::size_t resource, double now_s) {
 double Flows::due_s() const {
   if (changed_.empty()) return never;
   if (under_way_ <= most_settled_at_once) return changed_s_;
-  return std::max(changed_s_, settled_s_ + 0.01 * time_s_ / static_cast<double>(under_way_));
+  return std::max(changed_s_, settled_s_ + 0.01 * own_s_ / static_cast<double>(under_way_));
 }
 
 double Flows::next_s() {
@@ -73,7 +73,7 @@ Flows::Id Flows::end(double now_s) {
   ends_.pop();
   Flow& flow = flows_[place];
   --under_way_;
-  time_s_ = under_way_ == 0 ? 0.0 : time_s_ - flow.time_s;
+  own_s_ = under_way_ == 0 ? 0.0 : own_s_ - flow.own_s;
   flow.end_s = never;
   for (const Held& held : flow.way) {
     Resource& resource = resources_[held.resource];

@@ -27,16 +27,15 @@ class Flows {
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double rounding = 1e-12;
 
-  // A message, which flows for own_s where nothing is shared, of the time_s that it takes with its latency.
+  // A message, which flows for own_s where nothing is shared.
   struct Message {
     double own_s;
-    double time_s;
     Index bytes;
   };
   // Each id once. Times do not go back from call to call.
   void start(Id id, double now_s, const Message& message, const std::vector<Use>& way);
   // When rates are to be found again, for what has started and ended; never: nothing has. At once while there are few flows; of
-  // many not before a hundredth of what messages take in the mean has gone by, so that not each of them changes the rates of all.
+  // many not before a hundredth of what they take alone in the mean has gone by, so that not each of them changes the rates of all.
   [[nodiscard]] double due_s() const;
   void settle(double now_s);
   // When the next flow ends, as rates are; never: none is under way.
@@ -59,7 +58,7 @@ class Flows {
     double rate_before;
     double fastest;
     double bytes;
-    double time_s;
+    double own_s;
     bool fixed = false;         // its rate is found
     bool found = false;         // it belongs to those whose rates are being found
     std::size_t first_use = 0;  // of the resources that bind
@@ -106,7 +105,7 @@ class Flows {
   double changed_s_ = 0.0;  // when the first of them did
   double settled_s_ = -1.0;
   std::size_t under_way_ = 0;
-  double time_s_ = 0.0;  // that all of them take together
+  double own_s_ = 0.0;  // of all of them together
   // Of those whose rates are being found:
   std::vector<Place> together_;
   std::vector<std::pair<double, Place>> by_most_;  // bytes a second

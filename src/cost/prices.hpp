@@ -25,6 +25,7 @@ class Prices {
     double hold_s = 0.0;  // of its send
     Index bytes = 0;
     bool eager = false;                // a plain send is known not to wait for its receiver
+    bool rendezvous = false;           // likewise, to wait for it
     const StepCosts* steps = nullptr;  // null: not timed
   };
 
@@ -82,6 +83,7 @@ class Prices {
              cost.send.hold_s(bytes),
              bytes,
              cost.rendezvous_from_bytes && bytes < *cost.rendezvous_from_bytes,
+             cost.rendezvous_from_bytes && bytes >= *cost.rendezvous_from_bytes,
              nullptr};
     const std::optional<StepCosts>& steps = cost.steps[static_cast<std::size_t>(mode_)];
     if (steps) price.steps = &*steps;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cost/event_clock.hpp"
-#include "cost/prices.hpp"
 
 namespace rankwise {
 
@@ -21,19 +20,36 @@ Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
         "the windows of all ranks have more than 200 million slots, which are too many to walk: make the cutoff or "
         "the grid smaller");
   }
-  add({make_schedules(spec), {}, {}});
-  if (includes_reduce(spec)) add({make_reduces(spec), {}, {}});
+  add_all(make_schedules(spec), includes_reduce(spec) ? make_reduces(spec) : std::vector<RankSchedule>{});
 }
 
-Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of) : mode_(mode), of_(of) {
-  add({std::move(schedules), {}, {}});
+Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of, std::vector<RankSchedule> then) : mode_(mode), of_(of) {
+  add_all(std::move(schedules), std::move(then));
 }
 
 Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
   for (LinkedSchedules& part : parts) add(std::move(part));
 }
 
-void Walk::add(LinkedSchedules linked) {
+void Walk::add_all(std::vector<RankSchedule> schedules, std::vector<RankSchedule> then) {
+  constexpr int tag_of_then = 1 << 20;  // above those of the first
+  const auto longest = [](const std::vector<RankSchedule>& of) {
+    const auto most = std::ranges::max_element(of, {}, [](const RankSchedule& one) { return one.steps.size(); });
+    return most == of.end() ? Index{0} : static_cast<Index>(most->steps.size());
+  };
+  const auto way_back = static_cast<std::size_t>(longest(schedules));  // all ranks have as many steps
+  steps_ = std::max(longest(schedules), longest(then));
+  several_parts_ = !then.empty();
+  for (std::size_t rank = 0; rank < then.size(); ++rank) {
+    for (Step& step : then[rank].steps) {
+      for (Op& op : step.ops) op.tag += tag_of_then;
+      schedules[rank].steps.push_back(std::move(step));
+    }
+  }
+  add({std::move(schedules), {}, {}}, way_back);
+}
+
+void Walk::add(LinkedSchedules linked, std::size_t way_back) {
   Part part;
   part.schedules = std::move(linked.schedules);
   part.census = std::move(linked.census);
@@ -48,23 +64,32 @@ void Walk::add(LinkedSchedules linked) {
     if (!part.rendezvous.trace.waiting.empty()) part.rendezvous.trace.events.clear();
   }
   ranks_ = part.schedules.size();
+  if (part.census) {
+    const auto rounds = std::accumulate(part.rounds.begin(), part.rounds.end(), Index{0});
+    for (const RankSchedule& schedule : part.schedules) {
+      steps_ = std::max(steps_, part.rounds.empty() ? static_cast<Index>(schedule.steps.size()) : rounds);
+    }
+  }
   const auto is_collective = [](const RankSchedule& schedule) { return schedule.neighborhood; };
   part.collective = std::any_of(part.schedules.begin(), part.schedules.end(), is_collective);
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
     part.first_step.push_back(part.steps.size());
     const std::vector<Step>& steps = part.schedules[rank].steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const Step* next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
-      while (next != nullptr && next->ops.empty()) next = next == &steps.back() ? nullptr : next + 1;
-      describe(steps[i], next, rank, linked, part);
+      // What comes next in the same part of the round.
+      std::size_t next = i + 1;
+      while (next < steps.size() && next != way_back && steps[next].ops.empty()) ++next;
+      const bool ends = next >= steps.size() || next == way_back;
+      describe(steps[i], ends ? nullptr : &steps[next], rank, linked, part);
       describe_work(steps[i], i == 0 && parts_.empty(), part);
       if (part.rounds.empty()) continue;
       for (std::size_t id = part.steps.back(); id < part.passages.size(); ++id) part.passages[id].rounds = part.rounds[i];
     }
   }
   part.steps.push_back(static_cast<Trace::Id>(part.passages.size()));
-  if (goes_on()) connect(part);
-  if (part.census) {
+  if (!part.census) {
+    connect(part);
+  } else {
     for (const Trace::Event& event : part.usual.trace.events) {
       if (event.kind == Trace::Kind::matched) part.passages[event.b].link = part.passages[event.a].partner;
     }
@@ -80,6 +105,7 @@ void Walk::add(LinkedSchedules linked) {
     }
   }
   parts_.push_back(std::move(part));
+  several_parts_ = several_parts_ || parts_.size() > 1;
   std::vector<Index> messages(ranks_, 0);
   std::vector<Index> blocks(ranks_, 0);
   for (const Part& one : parts_) {
@@ -109,16 +135,34 @@ void Walk::connect(Part& part) {
     const bool known = before.sends && before.rank == passage.rank && before.peer == passage.peer;
     part.connections[id] = known ? first[passage.peer] : first[passage.peer] = id;
   }
+  // As many places as come after each, then filled from the last one back.
+  part.first_next.assign(part.passages.size() + 1, 0);
+  for (const Trace::Id before : part.after) ++part.first_next[before];
+  std::partial_sum(part.first_next.begin(), part.first_next.end(), part.first_next.begin());
+  part.next.resize(part.after.size());
+  for (Trace::Id id = static_cast<Trace::Id>(part.transfers.size()); id-- > 0;) {
+    const Transfer& transfer = part.transfers[id];
+    for (std::size_t i = transfer.first_after; i < transfer.first_after + transfer.after; ++i) {
+      part.next[--part.first_next[part.after[i]]] = id;
+    }
+  }
 }
 
-Index Walk::steps() const {
-  Index most = 0;
-  for (const Part& part : parts_) {
-    most = std::max(most, std::accumulate(part.rounds.begin(), part.rounds.end(), Index{0}));
-    if (!part.rounds.empty()) continue;
-    for (const RankSchedule& schedule : part.schedules) most = std::max(most, static_cast<Index>(schedule.steps.size()));
+Walk::Priced Walk::priced(const Part& part, const Placement* placement, Prices& prices) const {
+  Priced priced;
+  priced.of.reserve(part.passages.size());
+  for (const Passage& passage : part.passages) {
+    if (!passage.moves) {
+      priced.of.push_back(nullptr);
+      continue;
+    }
+    const LinkClass link = placement != nullptr ? link_between((*placement)[passage.rank], (*placement)[passage.peer])
+                                                : part.census->links[passage.link].value_or(LinkClass::same_socket);
+    const Prices::Price& price = prices.of(passage, link, placement == nullptr);
+    priced.timed = priced.timed && price.steps != nullptr && (!is_blocking(mode_) || price.steps->chain);
+    priced.of.push_back(&price);
   }
-  return most;
+  return priced;
 }
 
 void Walk::describe(const Step& step, const Step* next, std::size_t rank, const LinkedSchedules& linked, Part& part) {
@@ -182,13 +226,14 @@ void Walk::describe_work(const Step& step, bool first, Part& part) const {
 // The clocks of all ranks of an exchange while the trace of one part is followed.
 class Clock {
  public:
-  // mode: of plain sends that wait for their receivers, ssend. placement: null where representatives stand for all.
-  Clock(SendMode mode, const Walk::Part& part, const Walk::Replayed& replayed, const Placement* placement, const Loads& loads,
-        Prices& prices, std::vector<double>& ready_s)
+  // mode: of plain sends that wait for their receivers, ssend.
+  Clock(SendMode mode, const Walk::Part& part, const Walk::Replayed& replayed, Walk::Priced priced, const Loads& loads,
+        const Prices& work, std::vector<double>& ready_s)
       : mode_(mode),
         part_(part),
         replayed_(replayed),
         loads_(loads),
+        prices_(std::move(priced.of)),
         ready_s_(ready_s),
         posted_s_(part.transfers.size(), 0.0),
         done_s_(part.transfers.size(), 0.0),
@@ -196,26 +241,12 @@ class Clock {
         shared_s_(begun_s_),
         hop_(mode == SendMode::isend_self ? part.transfers.size() : 0, 0),
         arrived_s_(ready_s),
-        work_(prices) {
-    prices_.reserve(part.passages.size());
-    for (const Passage& passage : part.passages) {
-      if (!passage.moves) {
-        prices_.push_back(nullptr);
-        continue;
-      }
-      const LinkClass link = placement != nullptr ? link_between((*placement)[passage.rank], (*placement)[passage.peer])
-                                                  : part.census->links[passage.link].value_or(LinkClass::same_socket);
-      prices_.push_back(&prices.of(passage, link, placement == nullptr));
-    }
-    timed_ = std::all_of(prices_.begin(), prices_.end(), [&](const Prices::Price* price) {
-      return price == nullptr || (price->steps != nullptr && (!is_blocking(mode) || price->steps->chain));
-    });
-  }
+        work_(work),
+        timed_(priced.timed) {}
 
-  // Notes in history what is followed; part: which of the round's it is.
-  void run(History* history, int part) {
+  // Notes in history what is followed.
+  void run(History* history) {
     history_ = history;
-    part_number_ = part;
     for (const Trace::Event& event : replayed_.trace.events) {
       if (event.kind == Trace::Kind::posted) {
         post(event.a);
@@ -335,7 +366,7 @@ class Clock {
         last_s = done_s_[id];
         step.term = wait_s(id) > 0 ? History::Term::shared : History::Term::message;
       }
-      history_->messages.push_back({rank, passage.peer, replayed_.trace.ops[id].op->tag + (part_number_ << 20), passage.sends,
+      history_->messages.push_back({rank, passage.peer, replayed_.trace.ops[id].op->tag, passage.sends,
                                     passage.sends && is_blocking(mode_) && !is_together(id), price(id).bytes, posted_s_[id],
                                     done_s_[id]});
       ++step.count;
@@ -446,9 +477,8 @@ class Clock {
   std::vector<Tally> tally_;                  // of one step: how many messages of each price
   const Prices& work_;
   History* history_ = nullptr;
-  int part_number_ = 0;
   History::Term term_ = History::Term::message;  // of the step that is completed
-  bool timed_ = false;                           // the steps themselves were timed, on every link in use
+  bool timed_;                                   // the steps themselves were timed, on every link in use
 };
 
 void Walk::check(const Placement& placement) const {
@@ -467,16 +497,11 @@ Phases Walk::phases_at(const Placement& placement, const Part& part, const Repla
 
 Walk Walk::at(Placement placement) && {
   check(placement);
-  for (Part& part : parts_) {
-    if (goes_on()) continue;
-    part.usual.phases = phases_at(placement, part, part.usual, mode_ != SendMode::send);
-    if (!part.rendezvous.trace.events.empty()) part.rendezvous.phases = phases_at(placement, part, part.rendezvous, true);
-  }
-  placement_ = goes_on() ? placement.listed() : std::move(placement);
+  placement_ = placement.listed();
   return std::move(*this);
 }
 
-Cost Walk::cost(Index block_bytes, const Placement& placement, const Machine& machine) const {
+Cost Walk::cost_by_steps(Index block_bytes, const Placement& placement, const Machine& machine) const {
   check(placement);
   return follow(block_bytes, &placement, machine, nullptr);
 }
@@ -490,9 +515,11 @@ Cost Walk::cost(Index block_bytes, const Machine& machine, History& history) con
   return follow(block_bytes, &*placement_, machine, &history);
 }
 
-const Discrepancy& Walk::discrepancy(bool any_eager) const {
+const Discrepancy& Walk::discrepancy(bool by_events, bool any_eager) const {
   // Simulated time / the judge's, 2.5th and 97.5th percentile of benchmarks/judge.py --rows 2000, --seed 17 and 18. Those of
   // every other question hold 94.7 to 95.8 % of the rows of the rest.
+  static constexpr Discrepancy one_of_all{"one step of all ranks", 0.99, 1.01};
+  static constexpr Discrepancy several_of_all{"several steps of all ranks", 0.98, 1.08};
   static constexpr Discrepancy one_in_flight{"one step in flight", 0.98, 1.02};
   static constexpr Discrepancy several_in_flight{"several steps in flight", 0.81, 1.04};
   static constexpr Discrepancy parts_in_flight{"parts in flight", 0.76, 1.29};
@@ -507,7 +534,8 @@ const Discrepancy& Walk::discrepancy(bool any_eager) const {
   static constexpr Discrepancy eager_collective{"collective", 0.97, 1.40};
   if (of_ == Of::program && !is_blocking(mode_)) return of_a_program;
   if (of_ == Of::collective) return any_eager ? eager_collective : of_a_collective;
-  if (parts_.size() > 1) return is_blocking(mode_) ? parts_blocking : parts_in_flight;
+  if (by_events) return steps() > 1 || several_parts_ ? several_of_all : one_of_all;
+  if (several_parts_) return is_blocking(mode_) ? parts_blocking : parts_in_flight;
   if (is_blocking(mode_)) return steps() > 1 ? several_blocking : one_blocking;
   return steps() > 1 ? several_in_flight : one_in_flight;
 }
@@ -555,26 +583,26 @@ Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machin
   Cost cost;
   cost.finish_s.assign(ranks_, 0.0);
   const bool waits = mode_ == SendMode::send && sends_wait(block_bytes, machine);
-  int number = 0;
-  if (goes_on()) {
-    EventClock(parts_.front(), *placement, loads, prices, cost.finish_s).run(history);
-  } else {
-    for (const Part& part : parts_) {
-      const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
-      const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
-      const Loads held =
-          placement == nullptr ? loads.of_representatives(part.passages, replayed.phases, replayed.uses, *part.census)
-          : placement_ && placement == &*placement_
-              ? loads.of_all(part.passages, replayed.phases, *placement)
-              : loads.of_all(part.passages, phases_at(*placement, part, replayed, as_ssend || mode_ != SendMode::send),
-                             *placement);
-      Clock(as_ssend ? SendMode::ssend : mode_, part, replayed, placement, held, prices, cost.finish_s).run(history, number++);
+  bool by_events = false;
+  for (const Part& part : parts_) {
+    const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
+    const SendMode mode = as_ssend ? SendMode::ssend : mode_;
+    Priced each = priced(part, placement, prices);
+    by_events = placement_ && placement == &*placement_ && !(of_ == Of::exchange && (each.timed || mode == SendMode::isend_self));
+    if (by_events) {
+      EventClock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s).run(history);
+      continue;
     }
+    const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
+    const Loads held = placement == nullptr
+                           ? loads.of_representatives(part.passages, replayed.phases, replayed.uses, *part.census)
+                           : loads.of_all(part.passages, phases_at(*placement, part, replayed, mode != SendMode::send), *placement);
+    Clock(mode, part, replayed, std::move(each), held, prices, cost.finish_s).run(history);
   }
   cost.messages_per_rank = messages_per_rank_;
   cost.blocks_per_rank = blocks_per_rank_;
   cost.busiest = loads.busiest();
-  const Discrepancy& errs = discrepancy(prices.any_eager());
+  const Discrepancy& errs = discrepancy(by_events, prices.any_eager());
   cost.low_s = errs.low * cost.time_s();
   // Nothing is done before the busiest resource has passed all.
   cost.low_s = std::max(cost.low_s, std::min(cost.time_s(), 0.9 * cost.busiest.held_s));

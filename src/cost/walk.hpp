@@ -15,7 +15,8 @@
 // - a message whose way others share (loads.hpp) takes longer by what the load of its phase is above its own time there:
 //   in max-rate's words (Gropp, Olson, Samfass 2016), T(m) - hold(m) + load;
 // - no round takes less than a resource is held for.
-// Ranks of collectives and programs, which do not come together to each step, are followed event by event (event_clock.hpp).
+// So it is, step by step, where representatives stand for all and where the steps of an exchange were timed; all ranks where they
+// sit are followed event by event (event_clock.hpp).
 //
 // Where the steps themselves were timed on every link in use (StepCosts), a step takes what they say in place of T, E and g:
 // the first step of a round as from a start, later ones as forwarding; single messages of blocking modes as links of a
@@ -28,6 +29,7 @@
 #include <vector>
 
 #include "cost/loads.hpp"
+#include "cost/prices.hpp"
 #include "schedule/check.hpp"
 #include "schedule/schedule.hpp"
 
@@ -99,21 +101,21 @@ class Walk {
   // Throws std::invalid_argument when no schedule can be made, it cannot finish, or there are more than 200 million
   // slots.
   explicit Walk(const ExchangeSpec& spec);
-  // Whose schedules they are. Ranks of an exchange come together to each step; in collectives and programs a rank goes on when
-  // its messages that wait for no receiver have left.
+  // Whose schedules they are.
   enum class Of : std::uint8_t { exchange, collective, program };
-  // One set of schedules; of a program: the phases of a step that it was seen to take.
-  Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of = Of::exchange);
+  // The schedules of all ranks, and those of the way back if there is one; of a program: the phases of a step that it was seen to
+  // take.
+  Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of = Of::exchange, std::vector<RankSchedule> then = {});
   // The import and, where there is one, the way back, of representatives that know what they share.
   Walk(SendMode mode, std::vector<LinkedSchedules> parts);
   Walk(Walk&&) = default;  // not copied: the traces point into the schedules
   Walk& operator=(Walk&&) = default;
 
-  // Blocks that all have block_bytes. Throws std::invalid_argument when the machine lacks a link class that is needed
-  // or the placement does not fit.
-  [[nodiscard]] Cost cost(Index block_bytes, const Placement& placement, const Machine& machine) const;
-  // Likewise, of representatives, or of ranks that stay where at() put them.
+  // Blocks that all have block_bytes, of representatives or of ranks where at() put them. Throws std::invalid_argument when the
+  // machine lacks a link class that is needed or the placement does not fit.
   [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine) const;
+  // Likewise of all ranks, step by step: what representatives stand for.
+  [[nodiscard]] Cost cost_by_steps(Index block_bytes, const Placement& placement, const Machine& machine) const;
   // Likewise of all ranks at(), with what each did when. Throws std::invalid_argument where representatives stand for all.
   [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine, History& history) const;
 
@@ -123,10 +125,11 @@ class Walk {
   // The numbers of blocks that messages have (0 among them where a rank only copies).
   [[nodiscard]] const std::vector<Index>& message_blocks() const { return sizes_; }
   [[nodiscard]] SendMode mode() const { return mode_; }
-  // The most steps of any part.
-  [[nodiscard]] Index steps() const;
-  // any_eager: whether some of its messages wait for no receiver, where that makes a difference.
-  [[nodiscard]] const Discrepancy& discrepancy(bool any_eager = false) const;
+  // The most steps of the import or the way back.
+  [[nodiscard]] Index steps() const { return steps_; }
+  // by_events: as all ranks are followed; any_eager: whether some of its messages wait for no receiver, where that makes a
+  // difference.
+  [[nodiscard]] const Discrepancy& discrepancy(bool by_events, bool any_eager = false) const;
 
  private:
   // What the time of an operation depends on, found once, next to its passage.
@@ -146,10 +149,15 @@ class Walk {
   // A replay, and what is in flight together in it.
   struct Replayed {
     Trace trace;
-    Phases phases;          // of representatives, and of ranks that stay where they are
+    Phases phases;          // likewise
     std::vector<Use> uses;  // of representatives
   };
-  // The import or the way back.
+  // What each operation costs; null where nothing moves. timed: whether the steps themselves were, on every link in use.
+  struct Priced {
+    std::vector<const Prices::Price*> of;
+    bool timed = true;
+  };
+  // The import or the way back; of all ranks the one after the other.
   struct Part {
     std::vector<RankSchedule> schedules;
     std::shared_ptr<const Census> census;  // of representatives
@@ -158,19 +166,24 @@ class Walk {
     std::vector<Passage> passages;    // of each operation of the trace
     std::vector<Transfer> transfers;  // likewise
     std::vector<Trace::Id> after;     // the operations that others come after
-    // Where ranks go on, of each operation that moves: the other end, and of a send the first one on its connection.
+    // Of all ranks, of each operation that moves: the other end, and of a send the first one on its connection; and of each
+    // operation those that come after it, from first_next on.
     std::vector<Trace::Id> partners;
     std::vector<Trace::Id> connections;
+    std::vector<Trace::Id> first_next;
+    std::vector<Trace::Id> next;
     std::vector<Trace::Id> steps;         // of each step, rank by rank: its first operation; then the end
     std::vector<std::size_t> first_step;  // of each rank: index into steps
     std::vector<Index> rounds;            // of each step, alike for all ranks: how often it is done
     bool collective = false;              // carried out as MPI neighbourhood collectives
   };
 
-  // Whether ranks go on to their next step one by one.
-  [[nodiscard]] bool goes_on() const { return of_ != Of::exchange && !is_blocking(mode_); }
-  void add(LinkedSchedules linked);
+  // way_back: its first step; 0: there is none.
+  void add(LinkedSchedules linked, std::size_t way_back = 0);
+  void add_all(std::vector<RankSchedule> schedules, std::vector<RankSchedule> then);
   static void connect(Part& part);
+  // placement: null where representatives stand for all.
+  [[nodiscard]] Priced priced(const Part& part, const Placement* placement, Prices& prices) const;
   void check(const Placement& placement) const;
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const LinkedSchedules& linked, Part& part);
@@ -189,6 +202,8 @@ class Walk {
   std::optional<Placement> placement_;  // of at()
   std::vector<Index> sizes_;            // the numbers of blocks that messages have
   std::size_t ranks_ = 0;
+  Index steps_ = 0;
+  bool several_parts_ = false;
   std::ptrdiff_t most_in_flight_ = 0;  // messages that a rank sends at once
   Index messages_per_rank_ = 0;
   Index blocks_per_rank_ = 0;

@@ -13,8 +13,6 @@ namespace rankwise {
 
 namespace {
 
-// Nodes differ where they are no boxes of the grid, so that more of them are walked.
-constexpr Index most_operations_of_nodes = 6000;
 constexpr int crossing_tag = 1 << 20;  // of messages between nodes that stand for others: above all others
 
 // What each message of the ranks of a node does.
@@ -110,14 +108,17 @@ LinkedSchedules of_node(const NodeMap& map, Index node, OfNode& counted, Make&& 
 
 }  // namespace
 
-Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement) {
+Index operations_of_nodes(const ExchangeSpec& spec) {
   const NodeMap& map = spec.nodes;
-  const Index count = map.node_of(map.ranks() - 1) + 1;
   const Index middle = map.node_of(map.ranks() / 2);
   Index of_one = 0;
   for (Index i = 0; i < map.members(middle); ++i) of_one += make_schedule(spec, map.member(middle, i)).operations();
-  // Nodes differ where they are no boxes of the grid.
-  if (of_one <= most_operations_of_nodes / count) return Walk(spec).at(placement);
+  return of_one * (map.node_of(map.ranks() - 1) + 1);
+}
+
+Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement) {
+  const NodeMap& map = spec.nodes;
+  const Index middle = map.node_of(map.ranks() / 2);
   OfNode counted(placement);
   std::vector<LinkedSchedules> parts;
   parts.push_back(of_node(map, middle, counted, [&spec](Index rank) { return make_schedule(spec, rank); }));

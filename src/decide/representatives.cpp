@@ -18,9 +18,6 @@ namespace {
 // A grid of at most so many operations is walked whole, and axes without a middle are where they leave at most so many.
 constexpr Index most_operations_of_small = 300;
 constexpr Index most_operations = 1000;
-// So small a program is walked by all its ranks where they sit: in some tenths of a millisecond.
-constexpr Index most_slots_of_all = 600;
-constexpr Index most_operations_of_all = 800;
 
 // Whether the ranks around the middle of an axis meet no border and, where they send in turn, no seam of an odd ring.
 bool has_middle(const Program& program, std::size_t axis) {
@@ -423,11 +420,10 @@ std::vector<LinkedSchedules> link_teams(const ExchangeSpec& spec, const Layout& 
   return link_parts(program_of(spec), chosen, layout);
 }
 
-// Whether so few operations are walked by all ranks.
 bool is_small(const ExchangeSpec& spec) {
   const Index ranks = spec.ranks();
-  return spec.window.slots() <= most_slots_of_all / ranks ||
-         (2 * ranks <= most_operations_of_all && make_alike(spec, ranks / 2).operations() <= most_operations_of_all / ranks);
+  if (exchange_algorithm(spec.algorithm).needs_nodes) return operations_of_nodes(spec) <= most_operations_of_all;
+  return 2 * ranks <= most_operations_of_all && make_alike(spec, ranks / 2).operations() <= most_operations_of_all / ranks;
 }
 
 }  // namespace
@@ -473,13 +469,12 @@ Walk walk_of(const Program& program, const Layout& layout) {
   const bool small =
       ranks <= most_operations_of_all && program.import(program.grid, ranks / 2).operations() <= most_operations_of_all / ranks;
   if (!small) return walk_of_representatives(program, layout);
-  std::vector<LinkedSchedules> parts;
-  for (const auto* make : {&program.import, &program.reduce}) {
-    if (!*make) continue;
-    parts.emplace_back();
-    for (Index rank = 0; rank < ranks; ++rank) parts.back().schedules.push_back((*make)(program.grid, rank));
-  }
-  return Walk(program.mode, std::move(parts)).at(layout.placement());
+  const auto of_all = [&](const auto& make) {
+    std::vector<RankSchedule> schedules;
+    for (Index rank = 0; make && rank < ranks; ++rank) schedules.push_back(make(program.grid, rank));
+    return schedules;
+  };
+  return Walk(program.mode, of_all(program.import), Walk::Of::exchange, of_all(program.reduce)).at(layout.placement());
 }
 
 Walk walk_of_representatives(const Program& program, const Layout& layout) {

@@ -43,8 +43,11 @@ struct Program {
 [[nodiscard]] Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool pairwise,
                                         SendMode mode = SendMode::isend);
 
+// So many operations are walked by all ranks: in some twenty milliseconds.
+inline constexpr Index most_operations_of_all = 30'000;
+
 // The walk that answers for a program, to be asked for its time without a placement: of all its ranks where they sit, where
-// that takes some tenths of a millisecond, else of representatives. Throw std::invalid_argument like Walk.
+// they have few operations, else of representatives. Throw std::invalid_argument like Walk.
 [[nodiscard]] Walk walk_of(const ExchangeSpec& spec, const Layout& layout);
 [[nodiscard]] Walk walk_of(const Program& program, const Layout& layout);
 // The walks of exchanges that differ in how they send, what is the same in all of them made once.
@@ -70,8 +73,9 @@ class Walks {
 // teams.
 [[nodiscard]] Grid rank_grid(const ExchangeSpec& spec);
 
-// Of exchanges that know nodes the ranks of one node stand for all: their walk, or that of all ranks where nodes are few and
-// their exchange small.
+// Of exchanges that know nodes the ranks of one node, the one in the middle, stand for all: their walk, and how many operations
+// all ranks have if all nodes are like it.
+[[nodiscard]] Index operations_of_nodes(const ExchangeSpec& spec);
 [[nodiscard]] Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement);
 
 // Of the ranks of the first node, who do what `make` says; of all others only their places count.

@@ -23,7 +23,7 @@ from rankwise import _core
 from rankwise.engines.machines import machine_of_description, machine_of_profile
 from rankwise.engines.placement import Placement, Seats, placement_of, profile_placement, sockets_of
 from rankwise.errors import InputError
-from rankwise.launch.smpi import Simulation
+from rankwise.launch.smpi import SMPI_EAGER_BYTES, Simulation
 from rankwise.machine.description import Description
 from rankwise.machine.profile import LACKING, OTHER_NODE, Profile, open_profile
 from rankwise.workloads.exchange import balanced_grid
@@ -232,7 +232,9 @@ class Platform:
     ) -> Simulation:
         """Return a run of a kernel whose ranks are at these places."""
         hosts = [intern(self.host(*places.location(rank)[:2])) for rank in range(places.ranks)]
-        return Simulation(self.text(), hosts, arguments, folds_memory, buffers_sends)
+        limit = self.machine.rendezvous_from_bytes
+        eager_bytes = 0 if not buffers_sends else SMPI_EAGER_BYTES if limit is None else limit
+        return Simulation(self.text(), hosts, arguments, folds_memory, eager_bytes)
 
     def text(self) -> str:
         """Return the platform file."""

@@ -157,7 +157,7 @@ class Simulator:
             json.dumps(
                 [
                     self.simgrid.version, self.simgrid.kernels.parent.name, self.simgrid.platforms.parent.name,
-                    run.platform, list(run.hosts), list(run.arguments), run.folds_memory, run.buffers_sends,
+                    run.platform, list(run.hosts), list(run.arguments), run.folds_memory, run.eager_bytes,
                 ]
             )
         )  # fmt: skip

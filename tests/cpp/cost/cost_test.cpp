@@ -18,7 +18,7 @@ const LinkCost far = rankwise_test::far_link();
 Placement one_node_each(Index ranks) { return Placement::blocked(ranks, 1); }
 
 double time_s(const ExchangeSpec& spec, Index block_bytes, const Machine& on) {
-  return Walk(spec).cost(block_bytes, one_node_each(spec.ranks()), on).time_s();
+  return Walk(spec).cost_by_steps(block_bytes, one_node_each(spec.ranks()), on).time_s();
 }
 
 double shift_time_s(SendMode mode, std::vector<Index> dims, int cutoff, Index block_bytes) {
@@ -76,16 +76,16 @@ TEST(Cost, MessagesThatComeInAnyOrderArriveAGapApart) {
   other.steps = {{{recv(1, 1)}}};
   for (RankSchedule* schedule : {&gathers, &late, &early, &other}) schedule->slots = 1;
   const Walk walk(SendMode::send, {gathers, late, early, other});
-  const double finish_s = walk.cost(100, one_node_each(4), machine()).finish_s[0];
+  const double finish_s = walk.cost_by_steps(100, one_node_each(4), machine()).finish_s[0];
   // The early one at T, the late one, sent a gap later, at T + gap.
   EXPECT_NEAR(finish_s, far.exchange(100) + far.gap(100), 1e-12);
   // Two that are sent at once come a gap apart, though they take as long.
   const Walk at_once(SendMode::send, {gathers, early, early});
-  EXPECT_NEAR(at_once.cost(100, one_node_each(3), machine()).finish_s[0], far.exchange(100) + far.gap(100), 1e-12);
+  EXPECT_NEAR(at_once.cost_by_steps(100, one_node_each(3), machine()).finish_s[0], far.exchange(100) + far.gap(100), 1e-12);
   // A card that a message holds for longer than its own time lets the late one in that much later.
   Machine slow = machine();
   slow.card = Resource{1e12, 5e-6};
-  EXPECT_NEAR(walk.cost(100, one_node_each(4), slow).finish_s[0],
+  EXPECT_NEAR(walk.cost_by_steps(100, one_node_each(4), slow).finish_s[0],
               far.exchange(100) + far.gap(100) + 5e-6 - far.send.hold_s(100), 1e-12);
 }
 
@@ -182,7 +182,7 @@ TEST(Cost, PooledTeamShiftIsItsClosedForm) {
     const Index messages = shifts + 2 * t.lg_c;
     const Index blocks = t.c * shifts + 2 * (t.c - 1);
     const Walk walk(spec);
-    const Cost cost = walk.cost(1000, one_node_each(spec.ranks()), hockney());
+    const Cost cost = walk.cost_by_steps(1000, one_node_each(spec.ranks()), hockney());
     EXPECT_NEAR(cost.time_s(),
                 static_cast<double>(messages) * far.send(0) + static_cast<double>(blocks) * (far.send(1000) - far.send(0)),
                 1e-12)
@@ -215,7 +215,7 @@ TEST(Cost, ReplicatedTeamShiftIsItsClosedForm) {
 
 TEST(Cost, AnEighthShellGoesThereAndBack) {
   const ExchangeSpec spec = make_spec("shift", SendMode::ssend, {8}, {true}, {3}, Shell::eighth);
-  const Cost cost = Walk(spec).cost(1000, one_node_each(8), machine());
+  const Cost cost = Walk(spec).cost_by_steps(1000, one_node_each(8), machine());
   EXPECT_EQ(cost.messages_per_rank, 2 * 3);
   EXPECT_NEAR(cost.time_s(), 2 * (2 * 3 * far.ssend(1000) + *far.acknowledgement_s), 1e-12);
 }
@@ -226,7 +226,7 @@ TEST(Cost, AnOddRingPaysForItsSeam) {
 
 TEST(Cost, CountsTheBusiestRank) {
   const ExchangeSpec spec{"shift", SendMode::ssend, Grid({3}, {false}), Window({1})};
-  const Cost cost = Walk(spec).cost(8, one_node_each(3), machine());
+  const Cost cost = Walk(spec).cost_by_steps(8, one_node_each(3), machine());
   EXPECT_EQ(cost.messages_per_rank, 2);
   EXPECT_EQ(cost.blocks_per_rank, 2);
 }
@@ -236,7 +236,7 @@ TEST(Cost, NamesALinkClassThatTheMachineLacks) {
   inside.links.back().reset();
   const ExchangeSpec spec{"shift", SendMode::ssend, Grid({2}, {true}), Window({1})};
   try {
-    (void)Walk(spec).cost(8, one_node_each(2), inside);
+    (void)Walk(spec).cost_by_steps(8, one_node_each(2), inside);
     FAIL() << "no error";
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("other-node"), std::string::npos) << error.what();

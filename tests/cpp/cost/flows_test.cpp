@@ -32,7 +32,7 @@ std::vector<double> ends_of(const std::vector<Start>& starts) {
       ends[flows.end(now_s)] = now_s;
     } else if (start_s <= now_s) {
       const Start& start = starts[next];
-      flows.start(static_cast<Flows::Id>(next), now_s, {start.own_s, start.own_s, start.bytes}, start.way);
+      flows.start(static_cast<Flows::Id>(next), now_s, {start.own_s, start.bytes}, start.way);
       ++next;
     } else {
       flows.settle(now_s);

@@ -25,7 +25,7 @@ struct Times {
 };
 
 double time_ns(const Walk& walk, const Machine& machine = with_steps) {
-  return walk.cost(8, Placement::blocked(2, 2), machine).time_s() / nano;
+  return walk.cost_by_steps(8, Placement::blocked(2, 2), machine).time_s() / nano;
 }
 
 double time_ns(const char* algorithm, SendMode mode, int k, Index replication = 1) {

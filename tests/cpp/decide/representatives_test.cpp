@@ -27,7 +27,7 @@ class Both {
         all_(spec),
         few_(walk_of_representatives(spec, Layout(rank_grid(spec), placement_))) {}
 
-  double all_s(Index bytes) const { return all_.cost(bytes, placement_, machine_).time_s(); }
+  double all_s(Index bytes) const { return all_.cost_by_steps(bytes, placement_, machine_).time_s(); }
   double few_s(Index bytes) const { return few_.cost(bytes, machine_).time_s(); }
 
  private:
@@ -152,7 +152,7 @@ TEST_P(FewStandForAll, WithTheirPartnersOnOtherNodesWhereNotAllNodesAreCounted) 
     const ExchangeSpec spec = make_spec("shift", GetParam(), dims, {true, true, true}, {1, 1, 1});
     const Placement apart = Placement::blocked(spec.ranks(), 1);
     const double few = walk_of_representatives(spec, Layout(rank_grid(spec), apart)).cost(1000, machine()).time_s();
-    EXPECT_NEAR(few, Walk(spec).cost(1000, apart, machine()).time_s(), 1e-12) << dims[0] << "x" << dims[1] << "x" << dims[2];
+    EXPECT_NEAR(few, Walk(spec).cost_by_steps(1000, apart, machine()).time_s(), 1e-12) << dims[0] << "x" << dims[1] << "x" << dims[2];
   }
 }
 
@@ -166,7 +166,7 @@ TEST_P(FewStandForAll, WhereAllNodesAreAlike) {
     const Walk all(spec);
     const Walk few = walk_of_representatives(spec, Layout(spec.grid, rows));
     for (const Index bytes : {8, 20000}) {
-      const Cost expected = all.cost(bytes, rows, shared);
+      const Cost expected = all.cost_by_steps(bytes, rows, shared);
       const Cost found = few.cost(bytes, shared);
       EXPECT_NEAR(found.time_s(), expected.time_s(), 0.004 * expected.time_s()) << algorithm << " " << bytes;
       EXPECT_NEAR(found.busiest.held_s, expected.busiest.held_s, 1e-12) << algorithm << " " << bytes;
