@@ -132,7 +132,7 @@ def exchanges(table: Table, rows: Sequence[Simulated]) -> None:
         errors = [row.error(few) for row in rows]
         isend = [row.error(few) for row in rows if row.case.mode == "isend"]
         direct = [row.error(few) for row in rows if row.way == "direct isend"]
-        bars = (1, 18, 23, 14, 2, 2, 30) if few else (1, 1, 2, 1, 1, 0.1, 2)
+        bars = (1, 18, 23, 14, 2, 2, 30) if few else (1, 1, 3, 1, 2, 1, 30)
         table.row("median", percentile(errors, 50), bars[0])
         table.row("90th percentile", percentile(errors, 90), bars[1])
         table.row("95th percentile", percentile(errors, 95), bars[2])

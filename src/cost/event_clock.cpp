@@ -116,7 +116,7 @@ EventClock::Own EventClock::own_of(Id id, Index most) const {
     }
   }
   own.hold_s = std::min(own.hold_s, own.time_s);
-  own.gap_s = std::min(own.gap_s, own.time_s);
+  if (!transfer.together) own.gap_s = std::min(own.gap_s, own.time_s);
   return own;
 }
 

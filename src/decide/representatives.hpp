@@ -43,8 +43,8 @@ struct Program {
 [[nodiscard]] Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool pairwise,
                                         SendMode mode = SendMode::isend);
 
-// So many operations are walked by all ranks: in some twenty milliseconds.
-inline constexpr Index most_operations_of_all = 30'000;
+// So many operations are walked by all ranks: in some four milliseconds.
+inline constexpr Index most_operations_of_all = 6'000;
 
 // The walk that answers for a program, to be asked for its time without a placement: of all its ranks where they sit, where
 // they have few operations, else of representatives. Throw std::invalid_argument like Walk.

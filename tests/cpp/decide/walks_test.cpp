@@ -18,13 +18,13 @@ TEST(Walks, SmallExchangesAreWalkedByAllTheirRanks) {
   const auto of = [](const ExchangeSpec& spec) {
     return walked(walk_of(spec, Layout(spec.grid, Placement::blocked(spec.ranks(), 1))));
   };
-  // Each does 4 operations: 30,000 of 7500 ranks.
-  EXPECT_EQ(of(ring("direct", SendMode::isend, 7500)), 7500U);
-  EXPECT_EQ(of(ring("direct", SendMode::isend, 7501)), 1U);
-  EXPECT_EQ(of(ring("shift", SendMode::ssend, 7502)), 2U);
+  // Each does 4 operations: 6000 of 1500 ranks.
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 1500)), 1500U);
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 1501)), 1U);
+  EXPECT_EQ(of(ring("shift", SendMode::ssend, 1502)), 2U);
   // Each does 2 there.
-  EXPECT_EQ(of(ring("direct", SendMode::isend, 15000, Shell::eighth)), 15000U);
-  EXPECT_EQ(of(ring("direct", SendMode::isend, 15001, Shell::eighth)), 1U);
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 3000, Shell::eighth)), 3000U);
+  EXPECT_EQ(of(ring("direct", SendMode::isend, 3001, Shell::eighth)), 1U);
 }
 
 // Of which every rank (or one only) copies so many blocks, one by one.
@@ -45,16 +45,16 @@ TEST(Walks, SmallProgramsAreWalkedByAllTheirRanks) {
   const auto of = [](const Program& program) {
     return walked(walk_of(program, Layout(program.grid, Placement::blocked(program.grid.size(), 1))));
   };
-  EXPECT_EQ(of(copies(15000, 2)), 15000U);
-  EXPECT_EQ(of(copies(15001, 2)), 1U);
-  EXPECT_EQ(of(copies(10001, 3)), 1U);
-  EXPECT_EQ(of(copies(30000, 1)), 30000U);
-  EXPECT_EQ(of(copies(30001, 0)), 1U);
+  EXPECT_EQ(of(copies(3000, 2)), 3000U);
+  EXPECT_EQ(of(copies(3001, 2)), 1U);
+  EXPECT_EQ(of(copies(2001, 3)), 1U);
+  EXPECT_EQ(of(copies(6000, 1)), 6000U);
+  EXPECT_EQ(of(copies(6001, 0)), 1U);
   // The rank in the middle is asked.
-  EXPECT_EQ(of(copies(100, 301, 50)), 1U);
-  EXPECT_EQ(of(copies(100, 300, 50)), 100U);
-  EXPECT_EQ(of(copies(100, 301, 33)), 100U);
-  for (const Index ranks : {Index{100}, Index{16000}}) {
+  EXPECT_EQ(of(copies(100, 61, 50)), 1U);
+  EXPECT_EQ(of(copies(100, 60, 50)), 100U);
+  EXPECT_EQ(of(copies(100, 61, 33)), 100U);
+  for (const Index ranks : {Index{100}, Index{4000}}) {
     Program there_and_back = copies(ranks, 2);
     there_and_back.reduce = there_and_back.import;
     const Walk walk = walk_of(there_and_back, Layout(there_and_back.grid, Placement::blocked(ranks, 1)));
@@ -94,8 +94,8 @@ TEST(Walks, OfNodesAllRanksAreWalkedWhereTheyHaveLittleToDo) {
     const Placement placement = Placement::blocked(3 * nodes, 3);
     return walked(walk_of(spec, Layout(spec.grid, placement)));
   };
-  EXPECT_EQ(of(1500), 4500U);
-  EXPECT_EQ(of(1501), 3U);
+  EXPECT_EQ(of(300), 900U);
+  EXPECT_EQ(of(301), 3U);
 }
 
 TEST(Walks, OfTheFewSmallGridsAreWalkedWhole) {
