@@ -1,11 +1,12 @@
 // All ranks where they sit, event by event: who has finished a step begins the next one, whatever the others do.
 //
 // With T(m), E(m), g(m) and o as in walk.hpp, a message sets out when both its ends are there, or its sender where that waits for
-// nobody (a blocking one goes on after g(m) then, and a synchronous one when the acknowledgement is back). After its latency it flows through what it shares with others (flows.hpp), among them its sender's way out and its
+// nobody. After its latency it flows through what it shares with others (flows.hpp), among them its sender's way out and its
 // receiver's way in: there the first message takes what it does alone, T(m), or E(m) where its step has others in flight, and
 // each further one g(m) (LogGP, Alexandrov et al. 1995). A connection, of one rank with another, delivers in order. A step ends
 // when all messages are through that its rank has to wait for; it takes o for each of its messages at least, and the first one's
-// time and g(m) for each further one, whichever way they take.
+// time and g(m) for each further one, whichever way they take. A blocking send that waits for nobody goes on after g(m), and its
+// receive takes as much; a synchronous one goes on when it is acknowledged.
 #pragma once
 
 #include <queue>

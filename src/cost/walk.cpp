@@ -590,7 +590,7 @@ Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machin
     const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
     const SendMode mode = as_ssend ? SendMode::ssend : mode_;
     Priced each = priced(part, placement, prices);
-    by_events = placement_ && placement == &*placement_ && !(of_ == Of::exchange && (each.timed || mode == SendMode::isend_self));
+    by_events = placement_ && placement == &*placement_ && !(of_ == Of::exchange && each.timed);
     if (by_events) {
       EventClock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s).run(history);
       continue;

@@ -8,11 +8,12 @@
 // Where short open axes leave too many ranks, what goes axis by axis is walked as one line an axis, those through the
 // middle: some percent off in the mean, for plain sends and eighth shells at worst half. Direct is walked on rings, on
 // which every rank has as many partners as the one in the middle: the same, but for plain sends, which on an open grid
-// all begin with the same partners and take up to twice as long. Small programs are walked by all ranks.
+// all begin with the same partners and take up to twice as long.
 //
 // What they share with others is counted on the real grid (cost/placement.hpp): messages take the links of the rank whose
-// partners are farthest away, and a resource is as busy as that of the busiest node. Against a simulation this is as near as
-// walking all ranks (benchmarks/judge.py).
+// partners are farthest away, and a resource is as busy as that of the busiest node. Against SimGrid 90 % of the answers are right
+// within 18 %, and within 1 % where all ranks are followed event by event, as they are where they have few operations
+// (benchmarks/judge.py).
 #pragma once
 
 #include <functional>

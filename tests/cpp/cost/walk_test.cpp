@@ -191,8 +191,7 @@ std::string history_of(SendMode mode, std::vector<RankSchedule> schedules, Index
 }
 
 TEST(History, OfMessagesOneByOne) {
-  // Rank 0 sends to 1, which is late by a message of 2, and goes on to 2. Where sends wait for nobody, the card of 1 passes both at
-  // once; forwarded as they arrive, each waits for what the other holds it for (91 ns).
+  // Rank 0 sends to 1, which is late by a message of 2, and goes on to 2. Where sends wait for nobody, 1 takes in both at once.
   const auto ranks = [] {
     return std::vector<RankSchedule>{steps_of({{{op_of(Op::Kind::send, 1, 5, 2)}}, {{op_of(Op::Kind::send, 2, 6)}}}),
                                      steps_of({{{op_of(Op::Kind::recv, 2, 7)}}, {{op_of(Op::Kind::recv, 0, 5, 2)}}}),
@@ -220,12 +219,12 @@ TEST(History, OfMessagesOneByOne) {
             "0: 3091-4591 message >2 tag 6 100 B 3091-4591\n"
             "2: 1500-4591 message <0 tag 6 100 B 1500-4591\n");
   EXPECT_EQ(history_of(SendMode::isend_self, ranks(), 100),
-            "1: 0-1787 shared <2 tag 7 100 B 0-1787\n"
-            "0: 0-0 message >1 tag 5 200 B 0-0\n"
-            "1: 1787-3670 shared <0 tag 5 200 B 1787-3670\n"
-            "2: 0-0 message >1 tag 7 100 B 0-0\n"
-            "0: 0-0 message >2 tag 6 100 B 0-0\n"
-            "2: 0-1696 message <0 tag 6 100 B 0-1696\n");
+            "2: 0-1696 message >1 tag 7 100 B 0-1696\n"
+            "1: 0-1696 message <2 tag 7 100 B 0-1696\n"
+            "0: 0-3488 message >1 tag 5 200 B 0-3488\n"
+            "1: 1696-3488 message <0 tag 5 200 B 1696-3488\n"
+            "0: 3488-5184 message >2 tag 6 100 B 3488-5184\n"
+            "2: 1696-5184 message <0 tag 6 100 B 1696-5184\n");
 }
 
 TEST(History, TagsOfTheWayBackAreOnesOfItsOwn) {
