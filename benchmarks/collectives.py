@@ -35,7 +35,7 @@ from judge_draw import MACHINES, RENDEZVOUS, drawn_bytes, machine_of, placed
 from rankwise import _core
 from rankwise.engines.platform import Platform, parse_network
 from rankwise.errors import RankwiseError
-from rankwise.launch.smpi import SimGrid, Simulation, find_simgrid, run_simulation
+from rankwise.launch.smpi import SMPI_EAGER_BYTES, SimGrid, Simulation, find_simgrid, run_simulation
 from rankwise.progress import meter
 from rankwise.workloads.base import SIMULATED
 from rankwise.workloads.collective_schedule import Schedule

@@ -120,8 +120,7 @@ def regrets(rows: Sequence[Simulated], few: bool = False) -> list[float]:
     for row in rows:
         questions[id(row.question)].append(row)
     return [
-        min(one, key=lambda row: row.cost(few).time_s).time_s / min(row.time_s for row in one) - 1
-        for one in questions.values()
+        min(one, key=lambda row: row.cost(few).time_s).time_s / min(row.time_s for row in one) - 1 for one in questions.values()
     ]
 
 
@@ -169,7 +168,9 @@ def intervals(table: Table, rows: Sequence[Simulated], few: bool) -> None:
         ways[row.way].append(row)
     for name, some in (*sorted(kinds.items()), *sorted(ways.items())):
         low, middle, high = np.percentile([row.time_s / row.cost(few).time_s for row in some], [2.5, 50, 97.5])
-        print(f"  {name:<30}{len(some):>6}{low:>8.2f}{middle:>8.2f}{high:>8.2f}{np.mean([row.inside(few) for row in some]):>8.0%}")
+        print(
+            f"  {name:<30}{len(some):>6}{low:>8.2f}{middle:>8.2f}{high:>8.2f}{np.mean([row.inside(few) for row in some]):>8.0%}"
+        )
 
 
 def loads(table: Table, rng: random.Random, count: int = 300) -> None:

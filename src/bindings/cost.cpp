@@ -386,7 +386,8 @@ void bind_cost(nb::module_& m) {
           "The numbers of blocks that messages have.")
       .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); })
       .def_prop_ro(
-          "kind", [](const Judged& self) { return self.walk.discrepancy(false).kind; }, "Of its schedules, as intervals know it.");
+          "kind", [](const Judged& self) { return self.walk.discrepancy(false).kind; },
+          "Of its schedules, as intervals know it.");
 
   m.def(
       "judge_stencil",

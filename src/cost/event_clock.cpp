@@ -16,8 +16,8 @@ constexpr std::size_t own_ways = 4;
 
 }  // namespace
 
-EventClock::EventClock(SendMode mode, const Walk::Part& part, Walk::Priced priced, const Placement& placement, LoadsOfUses& loads,
-                       const Prices& work, std::vector<double>& ready_s)
+EventClock::EventClock(SendMode mode, const Walk::Part& part, Walk::Priced priced, const Placement& placement,
+                       LoadsOfUses& loads, const Prices& work, std::vector<double>& ready_s)
     : mode_(mode),
       may_wait_(!part.rendezvous.trace.events.empty()),
       part_(part),

@@ -86,15 +86,15 @@ class EventClock {
   const Prices& work_;
   std::vector<double>& ready_s_;
   Walk::Priced priced_;
-  std::vector<Index> most_;  // of each step: how many messages in one direction
-  std::vector<Own> own_;                       // of each operation
-  std::vector<double> posted_s_;               // of each operation; below 0: not yet
-  std::vector<double> done_s_;                 // likewise; of a receive that is not posted: when its message was there
-  std::vector<double> out_s_;                  // of each send: when it set out
-  std::vector<std::size_t> waits_;             // of each operation: for how many of its step
-  std::vector<Id> next_;                       // of each send: the one behind it on its connection
-  std::vector<State> states_;                  // of each rank
-  std::vector<Id> last_;                       // of each connection: the last message on its way
+  std::vector<Index> most_;         // of each step: how many messages in one direction
+  std::vector<Own> own_;            // of each operation
+  std::vector<double> posted_s_;    // of each operation; below 0: not yet
+  std::vector<double> done_s_;      // likewise; of a receive that is not posted: when its message was there
+  std::vector<double> out_s_;       // of each send: when it set out
+  std::vector<std::size_t> waits_;  // of each operation: for how many of its step
+  std::vector<Id> next_;            // of each send: the one behind it on its connection
+  std::vector<State> states_;       // of each rank
+  std::vector<Id> last_;            // of each connection: the last message on its way
   Flows flows_;
   std::vector<Flows::Use> way_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

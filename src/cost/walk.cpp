@@ -596,9 +596,10 @@ Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machin
       continue;
     }
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
-    const Loads held = placement == nullptr
-                           ? loads.of_representatives(part.passages, replayed.phases, replayed.uses, *part.census)
-                           : loads.of_all(part.passages, phases_at(*placement, part, replayed, mode != SendMode::send), *placement);
+    const Loads held =
+        placement == nullptr
+            ? loads.of_representatives(part.passages, replayed.phases, replayed.uses, *part.census)
+            : loads.of_all(part.passages, phases_at(*placement, part, replayed, mode != SendMode::send), *placement);
     Clock(mode, part, replayed, std::move(each), held, prices, cost.finish_s).run(history);
   }
   cost.messages_per_rank = messages_per_rank_;

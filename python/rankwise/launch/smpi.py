@@ -44,8 +44,8 @@ _OPTIONS = (
     "--cfg=network/TCP-gamma:1e30",
     # Messages that share a link have equal shares.
     "--cfg=network/weight-S:0",
-    # Every message is brought up to date at every event: as the default has it (Lazy), blocking exchanges of many ranks a node take
-    # up to a third longer than max-min fairness says (SimGrid 3.32).
+    # Every message is brought up to date at every event: by the default (Lazy), blocking exchanges of many ranks a node take up
+    # to a third longer than max-min fairness says (SimGrid 3.32).
     "--cfg=network/optim:Full",
     "--cfg=smpi/simulate-computation:no",
     "--cfg=smpi/wtime:0",
@@ -78,8 +78,8 @@ class SimGrid:
 class Simulation:
     """One run in the simulator: the platform as text, the host of each rank, the kernel and its arguments.
 
-    ``folds_memory`` lets ranks share the memory of messages of more than a page, whose bytes then cannot be checked. Messages of
-    less than ``eager_bytes``, and their sends, wait for no receiver; none of them where it is 0, for SimGrid keeps what is
+    ``folds_memory`` lets ranks share the memory of messages of more than a page, whose bytes then cannot be checked. Messages
+    of less than ``eager_bytes``, and their sends, wait for no receiver; it is 0 where none does, for SimGrid keeps what is
     buffered in a list that it searches for every message.
     """
 

@@ -152,7 +152,8 @@ TEST_P(FewStandForAll, WithTheirPartnersOnOtherNodesWhereNotAllNodesAreCounted) 
     const ExchangeSpec spec = make_spec("shift", GetParam(), dims, {true, true, true}, {1, 1, 1});
     const Placement apart = Placement::blocked(spec.ranks(), 1);
     const double few = walk_of_representatives(spec, Layout(rank_grid(spec), apart)).cost(1000, machine()).time_s();
-    EXPECT_NEAR(few, Walk(spec).cost_by_steps(1000, apart, machine()).time_s(), 1e-12) << dims[0] << "x" << dims[1] << "x" << dims[2];
+    EXPECT_NEAR(few, Walk(spec).cost_by_steps(1000, apart, machine()).time_s(), 1e-12)
+        << dims[0] << "x" << dims[1] << "x" << dims[2];
   }
 }
 

@@ -57,7 +57,8 @@ TEST(Transpose, CostsItsSteps) {
   Machine machine;
   machine.links[static_cast<std::size_t>(LinkClass::other_node)] = LinkCost{message, message, both, message, 0.0};
   const Placement placement = Placement::blocked(5, 1);
-  EXPECT_NEAR(Walk(SendMode::isend, make_transposes(5)).cost_by_steps(1000, placement, machine).time_s(), 4 * (2e-6 + 2e-6), 1e-12);
+  EXPECT_NEAR(Walk(SendMode::isend, make_transposes(5)).cost_by_steps(1000, placement, machine).time_s(), 4 * (2e-6 + 2e-6),
+              1e-12);
 }
 
 }  // namespace
