@@ -208,7 +208,7 @@ class Walk {
   Index messages_per_rank_ = 0;
   Index blocks_per_rank_ = 0;
 
-  friend class Clock;
+  friend class StepClock;
   friend class EventClock;
 };
 

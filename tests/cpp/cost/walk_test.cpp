@@ -306,7 +306,7 @@ TEST(Walk, SendsOfACollectiveThatWaitForNobodyFollowEachOtherByTheGap) {
   EXPECT_FALSE(machine.where_sends_may_go_on());
   const Cost known = walk.cost(1, machine);
   EXPECT_DOUBLE_EQ(known.low_s, 0.97 * known.time_s());
-  EXPECT_DOUBLE_EQ(known.high_s, 1.40 * known.time_s());
+  EXPECT_DOUBLE_EQ(known.high_s, 1.21 * known.time_s());
   EXPECT_NEAR(time_s("gather", 1000), 2e-6 + 6 * 1.3e-6, 1e-12);
   EXPECT_NEAR(time_s("scatter", 100000), 7 * 101e-6, 1e-12);
   machine.card = Resource{5e8};  // what passes the card keeps them farther apart than the gap does
