@@ -9,10 +9,10 @@ receivers; ``--eager``: up to 64 KiB they do not, and messages are on their way 
 model. Bars stand beside the figures; exit 1 where one is missed.
 
 40 layouts, seed 311 (3,892 predictions in 1,320 cells): median 8e-7 %, 90th percentile 0.2 %, 95th 1.1 %; regret 0.04 % in the
-mean, 27 % at worst. With ``--eager``, seed 330728 (3,790 in 1,320 cells): median 1e-6 %, 90th 2.8 %, 95th 9.8 %; regret 1.2 % in
-the mean, 0 at the 95th percentile, 637 % at worst. What is left: SMPI shares a link fairly among all that one rank sends another, so
-that a pipeline's pieces arrive together; connections deliver in order. Were they not to (14 layouts, seed 207817), regret would
-be 0.2 % in the mean and 21 % at worst, in place of 2.0 and 760 %.
+mean, 27 % at worst. With ``--eager``, seed 330728 (3,790 in 1,320 cells): median 1e-6 %, 90th 2.8 %, 95th 9.8 %; regret 1.2 %
+in the mean, 0 at the 95th percentile, 637 % at worst. What is left: SMPI shares a link fairly among all that one rank sends
+another, so that a pipeline's pieces arrive together; connections deliver in order. Were they not to (14 layouts, seed 207817),
+regret would be 0.2 % in the mean and 21 % at worst, in place of 2.0 and 760 %.
 """
 
 from __future__ import annotations

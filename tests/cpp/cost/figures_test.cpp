@@ -36,12 +36,13 @@ TEST(Figures, OfExchanges) {
     rankwise_test::each_exchange(where, [&](const std::string& name, const ExchangeSpec& spec) {
       const Walk walk(spec);
       const Cost all = walk.cost_by_steps(where.bytes, where.placement, machine);
+      const Cost by_events = Walk(spec).at(where.placement).cost(where.bytes, machine);
       text += name + ", " + std::to_string(all.messages_per_rank) + " of " + std::to_string(all.blocks_per_rank) +
               rankwise_test::figures(all) +
               rankwise_test::figures(walk.cost_by_steps(where.bytes, where.placement, rankwise_test::timed(machine))) +
               rankwise_test::figures(
                   walk_of_representatives(spec, Layout(rank_grid(spec), where.placement)).cost(where.bytes, machine)) +
-              "\n";
+              rankwise_test::figures(by_events) + "\n";
     });
   }
   rankwise_test::expect_golden("figures_of_exchanges.txt", text);
