@@ -24,8 +24,9 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
   flow.id = id;
   flow.left = 1.0;
   flow.since_s = now_s;
-  flow.fastest = flow.rate = 1 / std::max(message.own_s, least_s);
+  flow.fastest = 1 / std::max(message.own_s, least_s);
   flow.bytes = static_cast<double>(std::max<Index>(1, message.bytes));
+  double most = 1.0;  // is asked of a resource
   for (const Use& use : way) {
     if (resources_.size() <= use.resource) resources_.resize(use.resource + 1);
     Resource& resource = resources_[use.resource];
@@ -35,11 +36,14 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
     resource.flows.push_back(place);
     resource.asked += held_s * flow.fastest;
     if (binds(resource)) change(use.resource, now_s);
+    most = std::max(most, resource.asked);
   }
+  // Until rates are found it has no more than the others leave it.
+  flow.rate = flow.fastest / most;
   ++under_way_;
   flow.own_s = message.own_s;
   own_s_ += message.own_s;
-  end_at(place, now_s + message.own_s);
+  end_at(place, now_s + message.own_s * most);
 }
 
 void Flows::end_at(Place place, double time_s) {

@@ -1,6 +1,7 @@
 #include "decide/representatives.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <optional>
@@ -356,9 +357,18 @@ Program stencil_program(const Grid& grid, const Stencil& stencil, SendMode mode)
       program.upper[axis] = std::max(program.upper[axis], offset[axis]);
     }
   }
-  program.import = [stencil, mode](const Grid& on, Index rank) {
-    return one_step(on, rank, stencil.offsets(), stencil.weights(), mode);
-  };
+  // Messages in flight at once are listed as direct exchanges list theirs, so that the same question has the same answer to the bit.
+  std::vector<std::size_t> order(stencil.offsets().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!is_blocking(mode))
+    std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return stencil.offsets()[i]; });
+  std::vector<Coords> offsets;
+  std::vector<Index> weights;
+  for (const std::size_t i : order) {
+    offsets.push_back(stencil.offsets()[i]);
+    if (!stencil.weights().empty()) weights.push_back(stencil.weights()[i]);
+  }
+  program.import = [offsets, weights, mode](const Grid& on, Index rank) { return one_step(on, rank, offsets, weights, mode); };
   return program;
 }
 

@@ -387,7 +387,7 @@ def test_a_profile_says_what_messages_cost_and_decides(rankwise: Rankwise, two_l
     assert (lone.code, lone.err.count("\n")) == (2, 1) and "no link class other-node" in lone.err
 
 
-def test_map_and_predict_say_the_same_double(rankwise: Rankwise, two_level_profile: Path) -> None:
+def test_map_and_predict_say_the_same(rankwise: Rankwise, two_level_profile: Path) -> None:
     """The case of wagner2024: 64 ranks, 12 a node, sockets filled in the order of ranks where nothing divides them better."""
     grid = (
         "--grid",
@@ -419,7 +419,9 @@ def test_map_and_predict_say_the_same_double(rankwise: Rankwise, two_level_profi
     )
     exchange = (*exchange, "--ranks-per-node", "12", "--periodic", "all", "--profile", str(two_level_profile), "--json")
     (direct,) = rankwise("predict", "exchange", *exchange).json["rows"]
-    assert mapped["time_s"] == stencil["time_s"] == direct["time_s"] > 240 * 65536 * 1e-9
+    assert mapped["time_s"] == stencil["time_s"] > 240 * 65536 * 1e-9
+    # The four ranks of the last node are on one socket here, and on both there.
+    assert direct["time_s"] == pytest.approx(stencil["time_s"], rel=1e-7)
 
 
 def test_nothing_to_gain_is_an_answer(rankwise: Rankwise, two_level_profile: Path) -> None:
