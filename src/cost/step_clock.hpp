@@ -1,4 +1,23 @@
-// Ranks that come together to each step, by the rules in walk.hpp: few that stand for all, and exchanges whose steps were timed.
+// Ranks that come together to each step: few that stand for all, and those of exchanges whose steps were timed.
+//
+// With T(m), E(m), g(m) and o as in walk.hpp:
+// - a message starts when both ends are there and takes T(m) (werner2023 section 3); with ssend both ends are busy
+//   until then, the sender until it is acknowledged unless it receives next, for then the message that it waits for
+//   follows the acknowledgement; with send the sender goes on after g(m), messages arrive at one rank at least g(m)
+//   apart, and take E(m) where the receives of a step are posted before its sends; where the machine's plain sends wait
+//   for their receivers they cost what ssend does;
+// - a step with n messages in flight in each direction starts when this rank and all it hears from are there and takes
+//   E(m) + (n - 1) g(m), at least o for each of the messages (after LogGP, Alexandrov et al. 1995);
+// - where messages are forwarded as they arrive (isend-self) along n chains at once, the first two hops of a chain take
+//   E(m) + (n - 1) g(m) each, every further one max(E(m), E(m) + (n - 1) g(m) - 2 o), for a rank that is still busy
+//   with one chain has the next message of the other under way;
+// - a message whose way others share (loads.hpp) takes longer by what the load of its phase is above its own time there:
+//   in max-rate's words (Gropp, Olson, Samfass 2016), T(m) - hold(m) + load;
+// - no round takes less than a resource is held for.
+//
+// Where the steps themselves were timed on every link in use (StepCosts), a step takes what they say in place of T, E and g:
+// the first step of a round as from a start, later ones as forwarding; single messages of blocking modes as links of a
+// chain; with copies and additions in flight with them.
 #pragma once
 
 #include <algorithm>

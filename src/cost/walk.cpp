@@ -333,7 +333,9 @@ Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machin
     const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
     const SendMode mode = as_ssend ? SendMode::ssend : mode_;
     Priced each = priced(part, placement, prices);
-    by_events = placement_ && placement == &*placement_ && !(of_ == Of::exchange && each.timed);
+    // Steps and chains of steps were timed as a whole.
+    const bool as_timed = each.timed && (of_ == Of::exchange || is_blocking(mode_));
+    by_events = placement_ && placement == &*placement_ && !as_timed;
     if (by_events) {
       EventClock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s).run(history);
       continue;

@@ -1,26 +1,8 @@
 // time = cost(schedule, placement, machine): walks the schedules of all ranks and adds up the time of their steps.
 //
-// With T(m) of one message, E(m) of one in each direction at once, g(m) for each further one in flight (with a blocking
-// send: until the sender goes on), o of a processor at either end:
-// - a message starts when both ends are there and takes T(m) (werner2023 section 3); with ssend both ends are busy
-//   until then, the sender until it is acknowledged unless it receives next, for then the message that it waits for
-//   follows the acknowledgement; with send the sender goes on after g(m), messages arrive at one rank at least g(m)
-//   apart, and take E(m) where the receives of a step are posted before its sends; where the machine's plain sends wait
-//   for their receivers they cost what ssend does;
-// - a step with n messages in flight in each direction starts when this rank and all it hears from are there and takes
-//   E(m) + (n - 1) g(m), at least o for each of the messages (after LogGP, Alexandrov et al. 1995);
-// - where messages are forwarded as they arrive (isend-self) along n chains at once, the first two hops of a chain take
-//   E(m) + (n - 1) g(m) each, every further one max(E(m), E(m) + (n - 1) g(m) - 2 o), for a rank that is still busy
-//   with one chain has the next message of the other under way;
-// - a message whose way others share (loads.hpp) takes longer by what the load of its phase is above its own time there:
-//   in max-rate's words (Gropp, Olson, Samfass 2016), T(m) - hold(m) + load;
-// - no round takes less than a resource is held for.
-// So it is, step by step, where representatives stand for all and where the steps of an exchange were timed; all ranks where they
-// sit are followed event by event (event_clock.hpp).
-//
-// Where the steps themselves were timed on every link in use (StepCosts), a step takes what they say in place of T, E and g:
-// the first step of a round as from a start, later ones as forwarding; single messages of blocking modes as links of a
-// chain; with copies and additions in flight with them.
+// T(m) is the time of one message, E(m) that of one in each direction at once, g(m) that of each further one in flight (with a
+// blocking send: until the sender goes on), o that of a processor at either end. All ranks where they sit are followed event by
+// event (event_clock.hpp); few that stand for all, and exchanges whose steps were timed, step by step (step_clock.hpp).
 #pragma once
 
 #include <memory>
@@ -149,8 +131,8 @@ class Walk {
   // A replay, and what is in flight together in it.
   struct Replayed {
     Trace trace;
-    Phases phases;          // likewise
-    std::vector<Use> uses;  // of representatives
+    Phases phases;          // of representatives
+    std::vector<Use> uses;  // likewise
   };
   // What each operation costs; null where nothing moves. timed: whether the steps themselves were, on every link in use.
   struct Priced {
