@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument(
         "--rate", type=int, default=100, help="of the links, in Mbit/s; the slower, the less the processors matter"
     )
+    parser.add_argument("--mode", default="isend", help="how messages are sent: ssend,send,isend")
     given = parser.parse_args()
     require_nodes()
     errors = []
@@ -45,9 +46,9 @@ def main() -> int:
             ranks, shape = math.prod(grid), "x".join(map(str, grid))
             for where in ("blocked", "cyclic"):
                 asked = (
-                    "exchange", "--algorithm", "direct,shift,comb", "--mode", "isend", "--dims", shape if "x" in shape else "1",
-                    "--cutoff", str(cutoff), "--periodic", "all" if periodic else "none", "--bytes", "400000",
-                    "--ranks-per-node", str(ranks // len(four.hosts)), "--placement", where, "--json",
+                    "exchange", "--algorithm", "direct,shift,comb", "--mode", given.mode, "--bytes", "400000",
+                    "--dims", shape if "x" in shape else "1", "--periodic", "all" if periodic else "none",
+                    "--cutoff", str(cutoff), "--ranks-per-node", str(ranks // len(four.hosts)), "--placement", where, "--json",
                 )  # fmt: skip
                 ran = json.loads(rankwise("run", *asked, *hosts, "--ranks", str(ranks), "--seconds", str(3 * given.seconds)))
                 predicted = json.loads(rankwise("predict", *asked, "--ranks", str(ranks), "--profile", "m.json"))
@@ -55,7 +56,8 @@ def main() -> int:
                     assert (row["algorithm"], row["mode"]) == (was["algorithm"], was["mode"])
                     errors.append(row["time_s"] / was["time_s"] - 1)
                     print(
-                        f"  {shape:<5}{'periodic' if periodic else 'open':<9} k = {cutoff} {where:<8}{row['algorithm']:<15}"
+                        f"  {shape:<5}{'periodic' if periodic else 'open':<9} k = {cutoff} {where:<8}"
+                        f"{row['algorithm']:<7}{row['mode']:<8}"
                         f"{format_time(was['time_s']):>9} measured {format_time(row['time_s']):>9} predicted "
                         f"{errors[-1]:>+7.1%}",
                         flush=True,
