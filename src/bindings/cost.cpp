@@ -387,7 +387,7 @@ void bind_cost(nb::module_& m) {
       .def_prop_ro("steps", [](const Judged& self) { return self.walk.steps(); })
       .def_prop_ro(
           "kind", [](const Judged& self) { return self.walk.discrepancy(false).kind; },
-          "Of its schedules, as intervals know it.");
+          "Of its schedules, as intervals of few ranks that stand for all know it.");
 
   m.def(
       "judge_stencil",

@@ -101,7 +101,9 @@ void EventClock::handle(const Event& event, double now_s) {
 }
 
 bool EventClock::waits(Id id) const {
-  return mode_ == SendMode::ssend || (mode_ == SendMode::send ? may_wait_ && price(id).rendezvous : !price(id).eager);
+  // Where it is not known, a blocking send goes on and what is in flight waits.
+  if (mode_ == SendMode::send) return may_wait_ && price(id).waits.value_or(false);
+  return mode_ == SendMode::ssend || price(id).waits.value_or(true);
 }
 
 EventClock::Own EventClock::own_of(Id id, Index most) const {

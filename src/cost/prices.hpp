@@ -24,8 +24,7 @@ class Prices {
     double acknowledgement_s = 0.0;
     double hold_s = 0.0;  // of its send
     Index bytes = 0;
-    bool eager = false;                // a plain send is known not to wait for its receiver
-    bool rendezvous = false;           // likewise, to wait for it
+    std::optional<bool> waits = {};    // whether a plain send waits for its receiver; nothing: it is not known
     const StepCosts* steps = nullptr;  // null: not timed
   };
 
@@ -46,7 +45,7 @@ class Prices {
   // Whether a message that was asked for is known not to wait for its receiver.
   [[nodiscard]] bool any_eager() const {
     return std::any_of(prices_.begin(), prices_.end(), [](const std::vector<Price>& of_link) {
-      return std::any_of(of_link.begin(), of_link.end(), [](const Price& price) { return price.eager; });
+      return std::any_of(of_link.begin(), of_link.end(), [](const Price& price) { return price.waits == false; });
     });
   }
 
@@ -82,9 +81,9 @@ class Prices {
              cost.acknowledgement_s.value_or(0.0),
              cost.send.hold_s(bytes),
              bytes,
-             cost.rendezvous_from_bytes && bytes < *cost.rendezvous_from_bytes,
-             cost.rendezvous_from_bytes && bytes >= *cost.rendezvous_from_bytes,
+             {},
              nullptr};
+    if (cost.rendezvous_from_bytes) price.waits = bytes >= *cost.rendezvous_from_bytes;
     const std::optional<StepCosts>& steps = cost.steps[static_cast<std::size_t>(mode_)];
     if (steps) price.steps = &*steps;
   }

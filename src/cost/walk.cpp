@@ -9,6 +9,16 @@
 
 namespace rankwise {
 
+namespace {
+
+std::size_t most_steps(const std::vector<RankSchedule>& schedules) {
+  std::size_t most = 0;
+  for (const RankSchedule& schedule : schedules) most = std::max(most, schedule.steps.size());
+  return most;
+}
+
+}  // namespace
+
 double Cost::time_s() const {
   const auto last = std::max_element(finish_s.begin(), finish_s.end());
   return std::max(last == finish_s.end() ? 0.0 : *last, busiest.held_s);
@@ -33,13 +43,9 @@ Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
 }
 
 void Walk::add_all(std::vector<RankSchedule> schedules, std::vector<RankSchedule> then) {
-  constexpr int tag_of_then = 1 << 20;  // above those of the first
-  const auto longest = [](const std::vector<RankSchedule>& of) {
-    const auto most = std::ranges::max_element(of, {}, [](const RankSchedule& one) { return one.steps.size(); });
-    return most == of.end() ? Index{0} : static_cast<Index>(most->steps.size());
-  };
-  const auto way_back = static_cast<std::size_t>(longest(schedules));  // all ranks have as many steps
-  steps_ = std::max(longest(schedules), longest(then));
+  constexpr int tag_of_then = 1 << 20;                 // above those of the first
+  const std::size_t way_back = most_steps(schedules);  // all ranks have as many
+  steps_ = static_cast<Index>(std::max(way_back, most_steps(then)));
   several_parts_ = !then.empty();
   for (std::size_t rank = 0; rank < then.size(); ++rank) {
     for (Step& step : then[rank].steps) {
@@ -66,10 +72,8 @@ void Walk::add(LinkedSchedules linked, std::size_t way_back) {
   }
   ranks_ = part.schedules.size();
   if (part.census) {
-    const auto rounds = std::accumulate(part.rounds.begin(), part.rounds.end(), Index{0});
-    for (const RankSchedule& schedule : part.schedules) {
-      steps_ = std::max(steps_, part.rounds.empty() ? static_cast<Index>(schedule.steps.size()) : rounds);
-    }
+    const Index once = part.rounds.empty() ? static_cast<Index>(most_steps(part.schedules)) : 0;
+    steps_ = std::max(steps_, std::accumulate(part.rounds.begin(), part.rounds.end(), once));
   }
   const auto is_collective = [](const RankSchedule& schedule) { return schedule.neighborhood; };
   part.collective = std::any_of(part.schedules.begin(), part.schedules.end(), is_collective);
