@@ -30,7 +30,8 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
   for (const Use& use : way) {
     if (resources_.size() <= use.resource) resources_.resize(use.resource + 1);
     Resource& resource = resources_[use.resource];
-    const double held_s = use.hold.time_s - (resource.flows.empty() ? use.hold.excess_s : 0.0);
+    const double spared_s = resource.flows.empty() ? std::min(use.hold.excess_s, now_s - resource.left_s) : 0.0;
+    const double held_s = use.hold.time_s - spared_s;
     if (held_s <= 0) continue;
     flow.way.push_back({use.resource, held_s});
     resource.flows.push_back(place);
@@ -84,6 +85,7 @@ Flows::Id Flows::end(double now_s) {
     const auto at = std::find(resource.flows.begin(), resource.flows.end(), place);
     *at = resource.flows.back();
     resource.flows.pop_back();
+    resource.left_s = now_s;
     if (binds(resource)) change(held.resource, now_s);
     resource.asked = resource.flows.empty() ? 0.0 : resource.asked - held.held_s * flow.fastest;
   }

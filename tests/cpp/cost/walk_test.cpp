@@ -367,6 +367,16 @@ TEST_F(GoesOn, PhasesOfRanksThatAreAheadShareWithThoseBehind) {
   EXPECT_NEAR(late.finish_s[2], 10e-6, 1e-15);
 }
 
+// One behind the other they pass a way that was never free: g apart, as with two partners.
+TEST_F(GoesOn, MessagesOfOneConnectionAreAGapApart) {
+  machine_.links.back()->rendezvous_from_bytes = 65536;
+  machine_.links.back()->exchange_gap = TimeCurve({{0, 5e-7, 1e-9}});
+  const Cost one_peer = cost(2, 1, {{0, 0, 1, 1000}, {0, 0, 1, 1000}}, {0, 0});
+  EXPECT_NEAR(one_peer.finish_s[1], 2e-6 + 1.5e-6, 1e-15);
+  const Cost two_peers = cost(3, 1, {{0, 0, 1, 1000}, {0, 0, 2, 1000}}, {0, 0, 0});
+  EXPECT_NEAR(two_peers.finish_s[1], 2e-6 + 1.5e-6, 1e-15);
+}
+
 TEST_F(GoesOn, AConnectionDeliversInOrder) {
   machine_.links.back()->rendezvous_from_bytes = 65536;
   const Cost two = cost(2, 1, {{0, 0, 1, 3000}, {1, 0, 1, 1000}}, {0, 0, 0, 0});
