@@ -57,13 +57,14 @@ Index EventClock::most_in_one_direction(Id first, Id end) const {
   return std::max(messages[0], messages[1]);
 }
 
-void EventClock::run(History* history) {
+bool EventClock::run(History* history, double most_s) {
   history_ = history;
   for (std::size_t rank = 0; rank < states_.size(); ++rank) begin(static_cast<Id>(rank), ready_s_[rank]);
   double now_s = 0.0;
   while (true) {
     now_s = std::min({events_.empty() ? Flows::never : events_.top().time_s, flows_.next_s(), flows_.due_s()});
-    if (now_s == Flows::never) return;
+    if (now_s == Flows::never) return true;
+    if (now_s > most_s) return false;
     // What happens at one time changes rates once.
     const double until_s = now_s * (1 + Flows::rounding);
     for (bool more = true; more;) {

@@ -23,8 +23,8 @@ class EventClock {
   EventClock(SendMode mode, const Walk::Part& part, Walk::Priced priced, const Placement& placement, LoadsOfUses& loads,
              const Prices& work, std::vector<double>& ready_s);
 
-  // Notes in history what is followed.
-  void run(History* history);
+  // Notes in history what is followed. Whether it is all done within most_s; else the times are not found.
+  bool run(History* history, double most_s);
 
  private:
   using Id = Trace::Id;

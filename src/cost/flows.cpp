@@ -13,6 +13,22 @@ constexpr double least_s = 1e-18;  // of a flow, so that all rates are numbers
 
 }  // namespace
 
+void Flows::Ends::set(const End& end) {
+  while (nodes_.size() <= 2 * std::size_t{end.place}) {
+    const std::size_t places = nodes_.size();
+    nodes_.insert(nodes_.begin(), places / 2, End{});
+    nodes_.resize(2 * places);
+    for (std::size_t node = places - 1; node > 0; --node) nodes_[node] = std::min(nodes_[2 * node], nodes_[2 * node + 1]);
+  }
+  std::size_t node = nodes_.size() / 2 + end.place;
+  nodes_[node] = end;
+  while (node /= 2) {
+    const End& first = std::min(nodes_[2 * node], nodes_[2 * node + 1]);
+    if (first == nodes_[node]) return;
+    nodes_[node] = first;
+  }
+}
+
 void Flows::start(Id id, double now_s, const Message& message, const std::vector<Use>& way) {
   if (free_.empty()) {
     free_.push_back(static_cast<Place>(flows_.size()));
@@ -44,12 +60,7 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
   ++under_way_;
   flow.own_s = message.own_s;
   own_s_ += message.own_s;
-  end_at(place, now_s + message.own_s * most);
-}
-
-void Flows::end_at(Place place, double time_s) {
-  flows_[place].end_s = time_s;
-  ends_.push({time_s, flows_[place].id, place});
+  ends_.set({now_s + message.own_s * most, id, place});
 }
 
 void Flows::change(std::size_t resource, double now_s) {
@@ -65,21 +76,12 @@ double Flows::due_s() const {
   return std::max(changed_s_, settled_s_ + 0.01 * own_s_ / static_cast<double>(under_way_));
 }
 
-double Flows::next_s() {
-  const auto is_over = [this](const End& end) {
-    return flows_[end.place].end_s != end.time_s || flows_[end.place].id != end.id;
-  };
-  while (!ends_.empty() && is_over(ends_.top())) ends_.pop();
-  return ends_.empty() ? never : ends_.top().time_s;
-}
-
 Flows::Id Flows::end(double now_s) {
-  const Place place = ends_.top().place;
-  ends_.pop();
+  const Place place = ends_.earliest().place;
+  ends_.set({never, 0, place});
   Flow& flow = flows_[place];
   --under_way_;
   own_s_ = under_way_ == 0 ? 0.0 : own_s_ - flow.own_s;
-  flow.end_s = never;
   for (const Held& held : flow.way) {
     Resource& resource = resources_[held.resource];
     const auto at = std::find(resource.flows.begin(), resource.flows.end(), place);
@@ -106,7 +108,7 @@ void Flows::settle(double now_s) {
     if (std::abs(flow.rate - flow.rate_before) <= rounding * flow.rate) continue;
     flow.left = std::max(0.0, flow.left - flow.rate_before * (now_s - flow.since_s));
     flow.since_s = now_s;
-    end_at(place, now_s + flow.left / flow.rate);
+    ends_.set({now_s + flow.left / flow.rate, flow.id, place});
   }
   changed_.clear();
   resources_of_them_.clear();

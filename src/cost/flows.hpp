@@ -6,6 +6,7 @@
 // length are delayed by, it is not (Hold::excess_s), where the resource was free for as long before.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <queue>
@@ -39,7 +40,7 @@ class Flows {
   [[nodiscard]] double due_s() const;
   void settle(double now_s);
   // When the next flow ends, as rates are; never: none is under way.
-  [[nodiscard]] double next_s();
+  [[nodiscard]] double next_s() const { return ends_.earliest().time_s; }
   // The flow that ends then, which is over with this.
   Id end(double now_s);
 
@@ -53,8 +54,7 @@ class Flows {
     Id id;
     double left;     // of its message
     double since_s;  // when so much was left
-    double end_s;
-    double rate;  // parts of the message a second
+    double rate;     // parts of the message a second
     double rate_before;
     double fastest;
     double bytes;
@@ -85,14 +85,23 @@ class Flows {
     double weight;
   };
   struct End {
-    double time_s;
-    Id id;
-    Place place;
-    bool operator>(const End& other) const { return time_s > other.time_s || (time_s == other.time_s && id > other.id); }
+    double time_s = never;
+    Id id = 0;
+    Place place = 0;
+    auto operator<=>(const End&) const = default;
+  };
+  // The ends of all places, so that the earliest is known and changed in few steps: a tournament (Knuth, The Art of Computer
+  // Programming, volume 3, section 5.4.1).
+  class Ends {
+   public:
+    [[nodiscard]] const End& earliest() const { return nodes_[1]; }
+    void set(const End& end);
+
+   private:
+    std::vector<End> nodes_ = std::vector<End>(2);  // the earlier of nodes 2 i and 2 i + 1 is node i; places are the last half
   };
 
   [[nodiscard]] static bool binds(const Resource& resource) { return resource.asked > 1 + rounding; }
-  void end_at(Place place, double time_s);
   void change(std::size_t resource, double now_s);
   // The flows whose rates depend on those that pass a resource.
   void gather(std::size_t resource);
@@ -116,7 +125,7 @@ class Flows {
   std::vector<std::size_t> to_visit_;
   using Level = std::pair<double, std::size_t>;  // bytes a second that a resource allows each flow
   std::priority_queue<Level, std::vector<Level>, std::greater<>> levels_;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  Ends ends_;
 };
 
 }  // namespace rankwise

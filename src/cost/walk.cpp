@@ -250,16 +250,20 @@ Walk Walk::at(Placement placement) && {
 
 Cost Walk::cost_by_steps(Index block_bytes, const Placement& placement, const Machine& machine) const {
   check(placement);
-  return follow(block_bytes, &placement, machine, nullptr);
+  return *follow(block_bytes, &placement, machine, nullptr);
 }
 
 Cost Walk::cost(Index block_bytes, const Machine& machine) const {
-  return follow(block_bytes, placement_ ? &*placement_ : nullptr, machine, nullptr);
+  return *follow(block_bytes, placement_ ? &*placement_ : nullptr, machine, nullptr);
+}
+
+std::optional<Cost> Walk::cost_within(double most_s, Index block_bytes, const Machine& machine) const {
+  return follow(block_bytes, placement_ ? &*placement_ : nullptr, machine, nullptr, most_s);
 }
 
 Cost Walk::cost(Index block_bytes, const Machine& machine, History& history) const {
   if (!placement_) invalid("few ranks stand for all: a time line is of all");
-  return follow(block_bytes, &*placement_, machine, &history);
+  return *follow(block_bytes, &*placement_, machine, &history);
 }
 
 const Discrepancy& Walk::discrepancy(bool by_events, bool any_eager) const {
@@ -299,24 +303,27 @@ bool Walk::sends_wait(Index block_bytes, const Machine& machine) const {
   return std::any_of(sizes_.begin(), sizes_.end(), [&](Index blocks) { return blocks > 0 && blocks * block_bytes >= limit; });
 }
 
-Cost Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const {
+std::optional<Cost> Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history,
+                                 double most_s) const {
   constexpr std::ptrdiff_t of_rings = 2;  // messages of a rank in flight in the exchanges that a card's rates are from
   // Measured time / predicted, 2.5th and 97.5th percentile of benchmarks/halo_predicted.py where a card passes less in exchanges
   // than in streams.
   constexpr double quickest = 0.72;
   constexpr double slowest = 1.17;
   const std::optional<Machine> covered = most_in_flight_ > of_rings ? machine.with_handshakes_covered() : std::nullopt;
-  Cost cost = follow_on(block_bytes, placement, covered ? *covered : machine, history);
+  std::optional<Cost> cost = follow_on(block_bytes, placement, covered ? *covered : machine, history, most_s);
   const std::optional<Machine> streams = machine.in_streams();
-  if (!streams) return cost;
-  const Cost least = follow_on(block_bytes, placement, *streams, nullptr);
-  if (!(least.time_s() < cost.time_s())) return cost;
-  cost.low_s = std::min(cost.low_s, std::max(quickest * cost.time_s(), least.low_s));
-  cost.high_s = std::max(cost.high_s, slowest * cost.time_s());
+  if (!cost || !streams) return cost;
+  const double time_s = cost->time_s();
+  const std::optional<Cost> least = follow_on(block_bytes, placement, *streams, nullptr, time_s);
+  if (!least || !(least->time_s() < time_s)) return cost;
+  cost->low_s = std::min(cost->low_s, std::max(quickest * time_s, least->low_s));
+  cost->high_s = std::max(cost->high_s, slowest * time_s);
   return cost;
 }
 
-Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const {
+std::optional<Cost> Walk::follow_on(Index block_bytes, const Placement* placement, const Machine& machine, History* history,
+                                    double most_s) const {
   if (block_bytes < 0) invalid("block size " + std::to_string(block_bytes) + " B is negative: give at least 0");
   constexpr Index limit = Index{1} << 62;
   for (const Index blocks : sizes_) {
@@ -341,7 +348,8 @@ Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machin
     const bool as_timed = each.timed && (of_ == Of::exchange || is_blocking(mode_));
     by_events = placement_ && placement == &*placement_ && !as_timed;
     if (by_events) {
-      EventClock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s).run(history);
+      EventClock clock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s);
+      if (loads.busiest().held_s > most_s || !clock.run(history, most_s)) return std::nullopt;
       continue;
     }
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
@@ -354,6 +362,7 @@ Cost Walk::follow_on(Index block_bytes, const Placement* placement, const Machin
   cost.messages_per_rank = messages_per_rank_;
   cost.blocks_per_rank = blocks_per_rank_;
   cost.busiest = loads.busiest();
+  if (cost.time_s() > most_s) return std::nullopt;
   const Discrepancy& errs = discrepancy(by_events, prices.any_eager());
   cost.low_s = errs.low * cost.time_s();
   // Nothing is done before the busiest resource has passed all.

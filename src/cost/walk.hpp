@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/flows.hpp"
 #include "cost/loads.hpp"
 #include "cost/prices.hpp"
 #include "schedule/check.hpp"
@@ -96,6 +97,8 @@ class Walk {
   // Blocks that all have block_bytes, of representatives or of ranks where at() put them. Throws std::invalid_argument when the
   // machine lacks a link class that is needed or the placement does not fit.
   [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine) const;
+  // Likewise; nothing where it takes longer than most_s, which is found sooner.
+  [[nodiscard]] std::optional<Cost> cost_within(double most_s, Index block_bytes, const Machine& machine) const;
   // Likewise of all ranks, step by step: what representatives stand for.
   [[nodiscard]] Cost cost_by_steps(Index block_bytes, const Placement& placement, const Machine& machine) const;
   // Likewise of all ranks at(), with what each did when. Throws std::invalid_argument where representatives stand for all.
@@ -172,9 +175,12 @@ class Walk {
   // What counts only where steps were timed.
   void describe_work(const Step& step, bool first, Part& part) const;
   [[nodiscard]] static Phases phases_at(const Placement& placement, const Part& part, const Replayed& replayed, bool waits);
-  [[nodiscard]] Cost follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const;
+  // Where it takes longer than most_s, nothing.
+  [[nodiscard]] std::optional<Cost> follow(Index block_bytes, const Placement* placement, const Machine& machine,
+                                           History* history, double most_s = Flows::never) const;
   // Likewise, by the card's rates as they are.
-  [[nodiscard]] Cost follow_on(Index block_bytes, const Placement* placement, const Machine& machine, History* history) const;
+  [[nodiscard]] std::optional<Cost> follow_on(Index block_bytes, const Placement* placement, const Machine& machine,
+                                              History* history, double most_s) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 

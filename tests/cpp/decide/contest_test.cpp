@@ -135,6 +135,28 @@ TEST(Contest, TheFastestStandsFirstAndEqualsInOrder) {
   EXPECT_THROW((void)contest.message_blocks({"shift", SendMode::ssend, 2}), std::invalid_argument);
 }
 
+TEST(Contest, TheFirstIsTheFirstOfAllThoughNotAllAreFollowedToTheirEnd) {
+  const Machine machine = rankwise_test::machine();
+  for (const bool ring : {true, false}) {
+    for (const std::vector<Index>& dims : std::vector<std::vector<Index>>{{16}, {5, 4}, {3, 2, 4}}) {
+      const Grid grid(dims, std::vector<bool>(dims.size(), ring));
+      const Placement placement = Placement::blocked(grid.size(), 5);
+      const std::vector<int> cutoff(dims.size(), 2);
+      const Contest contest({grid, cutoff, Shell::full, {}, {}, {}}, placement);
+      const Contest one_by_one({grid, cutoff, Shell::full, {}, {SendMode::send, SendMode::ssend}, {}}, placement);
+      for (const Index size : {1, 3'000, 400'000}) {
+        for (const Contest* asked : {&contest, &one_by_one}) {
+          const Ranked first = asked->first(size, machine);
+          const Ranked of_all = asked->ranked(size, machine).front();
+          EXPECT_EQ(to_string(first.candidate), to_string(of_all.candidate)) << grid.size() << ", " << size << " B";
+          EXPECT_EQ(first.time_s, of_all.time_s);
+          EXPECT_EQ(first.high_s, of_all.high_s);
+        }
+      }
+    }
+  }
+}
+
 TEST(Contest, NodesAreThoseOfThePlacementWhereRanksShareThem) {
   Question question{Grid({4, 4}, {true, true}), {1, 1}, Shell::full, {}, {SendMode::isend}, {1}};
   const auto takes_part = [&](Index per_node) {
