@@ -11,6 +11,7 @@ import bisect
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Self
 
 from rankwise.records import Interval, Record, key, record
@@ -184,17 +185,22 @@ class Curve(Record):
 
         A table's is that of the rows around the size, for short messages may be known far less well than long ones: what it
         misses them by, and what each, and between two rows the size itself, is off by from the nearest line through two others:
-        one row that was disturbed makes its neighbours no less certain.
+        one row that was disturbed makes its neighbours no less certain. The nearer row counts for more.
         """
         model = self.chosen()
         if not model.looks_up:
             return min(1.96 * model.relative_error, MOST_HALF_WIDTH)
-        around = self._around(size_bytes)
-        errors = [log_ratio(model.time_s(row.size_bytes), row.time_s) for row in map(self.table.__getitem__, around)]
-        if len(around) > 1:
-            errors += [self._off_others(row.size_bytes, row.time_s) for row in map(self.table.__getitem__, around)]
-            errors.append(self._off_others(size_bytes, model.time_s(size_bytes)))
-        return min(1.96 * math.sqrt(sum(error * error for error in errors) / len(around)), MOST_HALF_WIDTH)
+        rows = [self.table[i] for i in self._around(size_bytes)]
+        squares = [log_ratio(model.time_s(row.size_bytes), row.time_s) ** 2 for row in rows]
+        if len(rows) == 1:
+            return min(1.96 * math.sqrt(squares[0]), MOST_HALF_WIDTH)
+        squares = [
+            square + self._off_others(row.size_bytes, row.time_s) ** 2 for square, row in zip(squares, rows, strict=True)
+        ]
+        near, far = rows
+        share = min(1.0, (size_bytes - near.size_bytes) / (far.size_bytes - near.size_bytes))
+        itself = self._off_others(size_bytes, model.time_s(size_bytes)) ** 2
+        return min(1.96 * math.sqrt((1 - share) * squares[0] + share * squares[1] + itself / 2), MOST_HALF_WIDTH)
 
     def _around(self, size_bytes: int) -> list[int]:
         """Return the numbers of the rows around a size: one where the size was measured, or lies before all rows."""
@@ -203,15 +209,15 @@ class Curve(Record):
         return [i] if sizes[i] == size_bytes or i == 0 else [i - 1, i]
 
     def _off_others(self, size_bytes: int, time_s: float) -> float:
-        """Return by how much (a logarithm) a time is off from the nearest of lines through two rows of other sizes by it."""
-        below = [row for row in self.table if row.size_bytes < size_bytes]
-        above = [row for row in self.table if row.size_bytes > size_bytes]
-        pairs = [below[-2:], above[:2]]
-        if len(below) + len(above) < len(self.table):  # of a row; between two the model is their own line
-            pairs.append(below[-1:] + above[:1])
+        """Return by how much (a logarithm) a time is off from the nearest of lines through two rows of other sizes by it: on
+        either side two of three, for one may be disturbed, too, and across."""
+        below = [row for row in self.table if row.size_bytes < size_bytes][-3:]
+        above = [row for row in self.table if row.size_bytes > size_bytes][:3]
+        pairs = [*combinations(below, 2), *combinations(above, 2)]
+        if below and above and any(row.size_bytes == size_bytes for row in self.table):  # else the model is their own line
+            pairs.append((below[-1], above[0]))
         lines = [
-            a.time_s + (size_bytes - a.size_bytes) / (b.size_bytes - a.size_bytes) * (b.time_s - a.time_s)
-            for a, b in (pair for pair in pairs if len(pair) == 2)
+            a.time_s + (size_bytes - a.size_bytes) / (b.size_bytes - a.size_bytes) * (b.time_s - a.time_s) for a, b in pairs
         ]
         return min((log_ratio(line_s, time_s) for line_s in lines if line_s > 0), default=0.0)
 

@@ -165,3 +165,18 @@ def test_an_imported_table_is_interpolated_exactly() -> None:
     assert curve.extrapolates(1001) and not curve.extrapolates(1000)
     with pytest.raises(ValueError, match="two sizes"):
         curve_from_table(points[:1], "as published")
+
+
+@pytest.mark.parametrize("disturbed", range(8))
+def test_a_disturbed_row_makes_no_other_size_uncertain(disturbed: int) -> None:
+    sizes = [0, *(2**power for power in range(10, 17))]
+    times = [1e-5 + 1e-8 * size for size in sizes]
+    times[disturbed] *= 2
+    curve = curve_from_table([Point(size, t, t, t, 1) for size, t in zip(sizes, times, strict=True)], "median")
+    for number in set(range(7)) - {disturbed - 1, disturbed}:
+        between = (sizes[number] + sizes[number + 1]) // 2
+        assert curve.model_error(between) < 0.05, between
+    if 0 < disturbed < 7:  # the nearer, the less certain
+        low, high = sizes[disturbed - 1], sizes[disturbed]
+        errors = [curve.model_error(low + round(share * (high - low))) for share in (0.05, 0.5, 0.95)]
+        assert 0.1 < errors[0] < errors[1] < errors[2] and errors[2] > 0.8
