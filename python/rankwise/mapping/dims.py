@@ -101,11 +101,7 @@ class MeshQuestion:
 
 
 def choose_grid(
-    asked: MeshQuestion,
-    steps: int = 1_800_000,
-    objective: str = "j_sum",
-    seed: int = 1,
-    bar: Meter = SILENT,
+    asked: MeshQuestion, steps: int = 1_800_000, objective: str = "j_sum", seed: int = 1, bar: Meter = SILENT
 ) -> GridChoices:
     """Choose the process grid for a mesh together with its mapping by refined.
 

@@ -178,10 +178,7 @@ def reproduce() -> Reproduction:
             since.section(),
         ],
         figures=Figures(),
-        sources=[
-            f"{cited('czechowski2012')} (equations, Table 1, section 6).",
-            *since.SOURCES,
-        ],
+        sources=[f"{cited('czechowski2012')} (equations, Table 1, section 6).", *since.SOURCES],
         next_command="rankwise project fft3d --machine frontier --n 32768 --nodes 4096",
     )
 

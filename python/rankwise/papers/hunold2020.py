@@ -66,7 +66,7 @@ def reproduce() -> Reproduction:
     grids = len({(row.instance.grid, row.instance.nodes) for row in results})
     answer = [
         f"refined (about {EFFORT_S * 1e3:.0f} ms a grid) sends no more between nodes than any other mapper, the general "
-        f"ones included, in {below} of {len(results)} instances.",
+        f"ones included, in {below} of {len(results)} instances."
     ]
     return Reproduction(
         paper="hunold2020",
@@ -79,7 +79,7 @@ def reproduce() -> Reproduction:
                 "Reduction over blocked (Figure 8)",
                 [
                     f"{grids} grids with each stencil; lower is better. The box spans the quartiles, its notch the 95 % "
-                    "interval of the median. VieM, KaHIP and Scotch are general mappers, measured; refined is ours.",
+                    "interval of the median. VieM, KaHIP and Scotch are general mappers, measured; refined is ours."
                 ],
                 [Picture("figure8", "Messages between nodes relative to blocked.", lambda: _draw(boxes)), _box_table(boxes)],
             ),

@@ -17,20 +17,7 @@ from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
 from rankwise.mapping import MapResult, map_grid
 from rankwise.papers import printed
-from rankwise.papers.claims import (
-    ANY,
-    NONE,
-    Allowed,
-    Claim,
-    Found,
-    about,
-    above,
-    at_least,
-    cannot,
-    counted,
-    exactly,
-    up_to,
-)
+from rankwise.papers.claims import ANY, NONE, Allowed, Claim, Found, about, above, at_least, cannot, counted, exactly, up_to
 from rankwise.papers.hunold2020_scores import COMPARED, Distribution, Scored, distributions
 from rankwise.papers.hunold2020_times import GRIDS, MACHINES, STENCILS, TABLES, PublishedTime, by_place, fit_line
 from rankwise.units import format_time

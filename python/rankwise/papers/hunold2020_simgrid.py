@@ -45,12 +45,7 @@ MAPPINGS = (*PUBLISHED, "refined", "random")
 LINK_BYTES_PER_S = 12.5e9  # 100 Gbit/s, section VI-A
 # Not in the paper. Two sockets of six channels DDR4-2666 move 256 GB/s; a message inside a node is copied into shared
 # memory and out of it, so that each byte is read twice and written twice.
-ASSUMED = {
-    "latency_s": 1.1e-6,
-    "latency_inside_s": 0.5e-6,
-    "bytes_per_s_inside": 6e9,
-    "memory_bytes_per_s": 64e9,
-}
+ASSUMED = {"latency_s": 1.1e-6, "latency_inside_s": 0.5e-6, "bytes_per_s_inside": 6e9, "memory_bytes_per_s": 64e9}
 
 
 KEPT = DATA / "hunold2020_simulated.csv"

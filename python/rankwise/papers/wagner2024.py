@@ -210,10 +210,7 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
         Section(
             "effects",
             "The effects, found in the figures",
-            (
-                *(sentence for fitted in theirs for sentence in _sentences(fitted)),
-                *_comparisons(theirs),
-            ),
+            (*(sentence for fitted in theirs for sentence in _sentences(fitted)), *_comparisons(theirs)),
             (
                 _fits_table("fits", "Alpha and beta of each placement, with 95 % intervals", theirs),
                 *_pictures("", theirs, "Table 3, Figures 9 and 10"),

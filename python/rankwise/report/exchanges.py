@@ -115,10 +115,7 @@ def _place(row: Comparison, by_size: bool) -> str:
 def _times(row: Comparison) -> list[float]:
     """All times of a pair, their intervals' ends included where those are above 0."""
     timings = (row.measured, row.predicted)
-    return [
-        *(timing.time_s for timing in timings),
-        *(end for timing in timings for end in timing.interval_s or () if end > 0),
-    ]
+    return [*(timing.time_s for timing in timings), *(end for timing in timings for end in timing.interval_s or () if end > 0)]
 
 
 def _setting(row: Comparison) -> tuple[object, ...]:

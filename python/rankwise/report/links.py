@@ -166,10 +166,7 @@ def link_picture(link_class: str, link: Link) -> Chart:
 def _models_panel(title: str, curve: Curve, sizes: SizeAxis, stop_of: Mapping[int, int], drawn: Curves) -> Spec:
     lines = [row for name in drawn.names for row in _model_rows(curve.models[name], sizes)]
     measured = [
-        {
-            **_measured(p, sizes, stop_of),
-            "tip": f"measured, {format_size(p.size_bytes)}: {point_time(p)}; {p.samples} samples",
-        }
+        {**_measured(p, sizes, stop_of), "tip": f"measured, {format_size(p.size_bytes)}: {point_time(p)}; {p.samples} samples"}
         for p in curve.table
     ]
     x, y = drawn.x, drawn.y
