@@ -31,21 +31,8 @@ from rankwise.papers.czechowski2012_model import (
     figure6_statements,
 )
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import (
-    INK,
-    NUMBER,
-    SERIES,
-    Chart,
-    Spec,
-    cursor,
-    emphasised,
-    field_of,
-    log_axis,
-    nearest,
-    rows,
-    stop_of,
-)
-from rankwise.report.layers import Curves, by_name, kinds, labels, layer, level, ranged, shapes
+from rankwise.report.chart import INK, NUMBER, SERIES, Chart, Spec, field_of, log_axis, rows, stop_of
+from rankwise.report.layers import Curves, by_name, cursor, emphasised, kinds, labels, layer, level, nearest, ranged, shapes
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_percent
 

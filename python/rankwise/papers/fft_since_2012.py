@@ -16,8 +16,8 @@ from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers.czechowski2012_model import figure5, reproduced
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import INK, MUTED, NUMBER, SERIES, Chart, Spec, emphasised, field_of, log_axis, rows, stop_of
-from rankwise.report.layers import by_name, labels, layer
+from rankwise.report.chart import INK, MUTED, NUMBER, SERIES, Chart, Spec, field_of, log_axis, rows, stop_of
+from rankwise.report.layers import by_name, emphasised, labels, layer
 from rankwise.report.reproduction import Section
 
 Ends = Sequence[float]

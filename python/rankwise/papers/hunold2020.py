@@ -31,8 +31,8 @@ from rankwise.papers.hunold2020_scores import (
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
 from rankwise.papers.hunold2020_times import STENCILS, published_times
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, emphasised, field_of, rows, stop_of
-from rankwise.report.layers import by_name, labels, layer, level, ranged
+from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, field_of, rows, stop_of
+from rankwise.report.layers import by_name, emphasised, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
 
 _WHISKER = 1.5  # at most so many interquartile ranges beyond the box, as Tukey drew them

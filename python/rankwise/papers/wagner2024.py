@@ -39,8 +39,8 @@ from rankwise.papers.wagner2024_effects import (
     tabled,
 )
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import RATE, TIME, Chart, SizeAxis, Spec, cursor, field_of, log_axis, nearest, rows
-from rankwise.report.layers import Curves, zoomed
+from rankwise.report.chart import RATE, TIME, Chart, SizeAxis, Spec, field_of, log_axis, rows
+from rankwise.report.layers import Curves, cursor, nearest, zoomed
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.statistics import Deviations
 from rankwise.units import format_bandwidth, format_size, format_time

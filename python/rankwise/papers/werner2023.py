@@ -22,8 +22,8 @@ from rankwise.papers.claims import section as claims_section
 from rankwise.papers.werner2023_claims import CLAIMS, QUESTIONABLE, Read, implied, noisiest, within_bound
 from rankwise.papers.werner2023_study import RANKS, Judged, PingPong, Published, Study, ns, ping_pong_profile, published_rows
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import INK, RULE, Chart, Spec, emphasised, field_of, rows, series_scale, stop_of
-from rankwise.report.layers import Curves, labels, layer, level, ranged
+from rankwise.report.chart import INK, RULE, Chart, Spec, field_of, rows, series_scale, stop_of
+from rankwise.report.layers import Curves, emphasised, labels, layer, level, ranged
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.units import format_percent, format_size
 

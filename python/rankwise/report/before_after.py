@@ -11,9 +11,9 @@ from rankwise.machine.link import Point
 from rankwise.machine.profile import LINK_CLASSES, LinkFigures, Profile, figures_of
 from rankwise.machine.trust import worst
 from rankwise.records import Record, computed, key, record
-from rankwise.report.chart import INK, RATE, TIME, Chart, SizeAxis, Spec, cursor, field_of, log_axis, nearest, rows
+from rankwise.report.chart import INK, RATE, TIME, Chart, SizeAxis, Spec, field_of, log_axis, rows
 from rankwise.report.document import Badge, Document, Figure, Kind, Next, Section
-from rankwise.report.layers import Curves, layer, level, ranged, zoomed
+from rankwise.report.layers import Curves, cursor, layer, level, nearest, ranged, zoomed
 from rankwise.report.machine_boxes import between
 from rankwise.report.words import QUALITY, figure_with_unit, point_time, with_interval
 from rankwise.units import format_bandwidth, format_size, format_time

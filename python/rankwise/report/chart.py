@@ -256,39 +256,3 @@ class SizeAxis:
             "mark": {"type": "text", "text": "//", "fontSize": 13, "color": MUTED, "baseline": "middle"},
             "encoding": {"x": {"field": "place", "type": "quantitative"}, "y": {"value": "height"}},
         }]  # fmt: skip
-
-
-def zoom(name: str = "zoom", axes: Sequence[str] = ("x",)) -> Spec:
-    """Return the parameter that lets a panel zoom (wheel with Ctrl, or a pinch) and be drawn aside."""
-    return {
-        "name": name,
-        "select": {
-            "type": "interval", "encodings": list(axes), "zoom": "wheel![event.ctrlKey]",
-            "translate": "[pointerdown, window:pointerup] > window:pointermove!",
-        },
-        "bind": "scales",
-    }  # fmt: skip
-
-
-def cursor(name: str = "place") -> Spec:
-    """Return the layer of a line at the stop that is shown; its data are those of the panel."""
-    return {
-        "transform": [{"filter": "datum.stop === stop"}, {"aggregate": [], "groupby": [name]}],
-        "mark": {"type": "rule", "color": INK, "strokeDash": [2, 2]},
-        "encoding": {"x": {"field": name, "type": "quantitative"}},
-    }
-
-
-def nearest(x: str, y: str, name: str = "near", x_kind: str = "quantitative") -> Spec:
-    """Return the layer that finds the point nearest to the pointer, wherever in the panel that is."""
-    return {
-        "name": f"{name}_points",
-        "params": [{"name": name, "select": {"type": "point", "nearest": True, "on": "pointermove", "fields": ["stop"]}}],
-        "mark": {"type": "point", "size": 120, "opacity": 0},
-        "encoding": {"x": field_of(x, x_kind), "y": field_of(y)},
-    }
-
-
-def emphasised(shown: Any, usual: Any) -> Spec:
-    """Return a value that differs for the rows of the stop that is shown."""
-    return {"condition": {"test": "datum.stop === stop", "value": shown}, "value": usual}

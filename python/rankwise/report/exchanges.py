@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rankwise.decide.choice import MOST_CUTOFF, Question, WinnerMap
-from rankwise.report.chart import INK, TIME, WIDE, Chart, SizeAxis, Spec, emphasised, field_of, log_axis
-from rankwise.report.layers import kinds, labels, layer, ranged
+from rankwise.report.chart import INK, TIME, WIDE, Chart, SizeAxis, Spec, field_of, log_axis
+from rankwise.report.layers import emphasised, kinds, labels, layer, ranged
 from rankwise.report.words import timing
 from rankwise.units import format_size, format_time, format_volume
 from rankwise.workloads.comparison import Comparison

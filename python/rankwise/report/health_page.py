@@ -23,9 +23,9 @@ from rankwise.health.words import (
     slower_since,
     split,
 )
-from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, emphasised, field_of, nearest, rows
+from rankwise.report.chart import MUTED, SERIES, TIME, Chart, Spec, field_of, rows
 from rankwise.report.document import Badge, Document, Figure, Kind, Next, Section
-from rankwise.report.layers import kinds, labels, layer, level, ranged, zoomed
+from rankwise.report.layers import emphasised, kinds, labels, layer, level, nearest, ranged, zoomed
 from rankwise.units import format_day
 
 _MOST_ROWS = 40

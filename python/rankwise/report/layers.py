@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.report.chart import LINES, MUTED, SERIES, Spec, emphasised, field_of, rows, series_scale, zoom
+from rankwise.report.chart import INK, LINES, MUTED, SERIES, Spec, field_of, rows, series_scale
 
 Rows = Iterable[Mapping[str, Any]]
 
@@ -93,8 +93,12 @@ class Curves:
 
 
 def zoomed(layers: Sequence[Spec], name: str = "zoom", axes: Sequence[str] = ("x",)) -> list[Spec]:
-    """Let the first of some layers zoom the panel."""
-    return [{"params": [zoom(name, axes)], **layers[0]}, *layers[1:]]
+    """Let the first of some layers zoom the panel (wheel with Ctrl, or a pinch), and draw it aside."""
+    select = {
+        "type": "interval", "encodings": list(axes), "zoom": "wheel![event.ctrlKey]",
+        "translate": "[pointerdown, window:pointerup] > window:pointermove!",
+    }  # fmt: skip
+    return [{"params": [{"name": name, "select": select, "bind": "scales"}], **layers[0]}, *layers[1:]]
 
 
 def shapes(name: str, names: Sequence[str]) -> Spec:
@@ -121,3 +125,27 @@ def cell_axes(cells: int, across: str, down: str, each: int = 1) -> Spec:
         "y": field_of("y", scale={**scale, "reverse": True}, axis={**axis, "title": down}),
         "y2": {"field": "y2"},
     }
+
+
+def cursor(name: str = "place") -> Spec:
+    """Return the layer of a line at the stop that is shown; its data are those of the panel."""
+    return {
+        "transform": [{"filter": "datum.stop === stop"}, {"aggregate": [], "groupby": [name]}],
+        "mark": {"type": "rule", "color": INK, "strokeDash": [2, 2]},
+        "encoding": {"x": {"field": name, "type": "quantitative"}},
+    }
+
+
+def nearest(x: str, y: str, name: str = "near", x_kind: str = "quantitative") -> Spec:
+    """Return the layer that finds the point nearest to the pointer, wherever in the panel that is."""
+    return {
+        "name": f"{name}_points",
+        "params": [{"name": name, "select": {"type": "point", "nearest": True, "on": "pointermove", "fields": ["stop"]}}],
+        "mark": {"type": "point", "size": 120, "opacity": 0},
+        "encoding": {"x": field_of(x, x_kind), "y": field_of(y)},
+    }
+
+
+def emphasised(shown: Any, usual: Any) -> Spec:
+    """Return a value that differs for the rows of the stop that is shown."""
+    return {"condition": {"test": "datum.stop === stop", "value": shown}, "value": usual}

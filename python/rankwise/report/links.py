@@ -12,22 +12,8 @@ from rankwise.machine.link import Curve, LinkModel, Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.measure.cells import cells_of, timer_cost_s
 from rankwise.measure.samples import read_campaigns
-from rankwise.report.chart import (
-    INK,
-    MUTED,
-    RATE,
-    TIME,
-    Chart,
-    SizeAxis,
-    Spec,
-    cursor,
-    emphasised,
-    field_of,
-    log_axis,
-    nearest,
-    rows,
-)
-from rankwise.report.layers import Curves, labels, layer, ranged, zoomed
+from rankwise.report.chart import INK, MUTED, RATE, TIME, Chart, SizeAxis, Spec, field_of, log_axis, rows
+from rankwise.report.layers import Curves, cursor, emphasised, labels, layer, nearest, ranged, zoomed
 from rankwise.report.words import point_bandwidth, point_time
 from rankwise.units import format_size, format_time
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rankwise.report.chart import MUTED, WIDE, Chart, Spec, emphasised, field_of, rows
+from rankwise.report.chart import MUTED, WIDE, Chart, Spec, field_of, rows
 from rankwise.report.inputs import MappingInstance, MappingResult
-from rankwise.report.layers import by_name, kinds, labels, layer, ranged
+from rankwise.report.layers import by_name, emphasised, kinds, labels, layer, ranged
 from rankwise.units import format_count, format_volume, spans
 
 if TYPE_CHECKING:

@@ -8,22 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise.blocks import Column
-from rankwise.report.chart import (
-    COMPUTING,
-    CRITICAL,
-    IDLE,
-    INK,
-    MOVING,
-    MUTED,
-    TIME,
-    VOLUME,
-    Chart,
-    Spec,
-    emphasised,
-    field_of,
-    looked_up,
-)
-from rankwise.report.layers import by_name, kinds, labels, layer, ranged, zoomed
+from rankwise.report.chart import COMPUTING, CRITICAL, IDLE, INK, MOVING, MUTED, TIME, VOLUME, Chart, Spec, field_of, looked_up
+from rankwise.report.layers import by_name, emphasised, kinds, labels, layer, ranged, zoomed
 from rankwise.units import format_number, format_share, format_size, format_time, format_volume
 
 if TYPE_CHECKING:

@@ -6,22 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rankwise.report.chart import (
-    INK,
-    MUTED,
-    SERIES,
-    TIME,
-    Chart,
-    Spec,
-    cursor,
-    emphasised,
-    field_of,
-    log_axis,
-    looked_up,
-    nearest,
-    rows,
-)
-from rankwise.report.layers import Curves, by_name, kinds, labels, layer, ranged
+from rankwise.report.chart import INK, MUTED, SERIES, TIME, Chart, Spec, field_of, log_axis, looked_up, rows
+from rankwise.report.layers import Curves, by_name, cursor, emphasised, kinds, labels, layer, nearest, ranged
 from rankwise.units import format_time
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rankwise.blocks import Picture, Table
-from rankwise.report.chart import MUTED, TIME, Chart, Spec, emphasised, field_of, log_axis, rows
+from rankwise.report.chart import MUTED, TIME, Chart, Spec, field_of, log_axis, rows
 from rankwise.report.document import Document, Section
-from rankwise.report.layers import by_name, kinds, layer, ranged
+from rankwise.report.layers import by_name, emphasised, kinds, layer, ranged
 from rankwise.units import format_count, format_number, format_time
 
 MOST_DRAWN = 24

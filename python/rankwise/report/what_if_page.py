@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from rankwise.blocks import Picture, Table
 from rankwise.engines.what_if import SliderTable, WhatIfRow
 from rankwise.observe.timeline import Timeline
-from rankwise.report.chart import TIME, Chart, Spec, cursor, field_of, log_axis, looked_up, nearest, rows
+from rankwise.report.chart import TIME, Chart, Spec, field_of, log_axis, looked_up, rows
 from rankwise.report.document import Document, Figure, Markup, Section, environment
-from rankwise.report.layers import Curves
+from rankwise.report.layers import Curves, cursor, nearest
 from rankwise.report.program import path_words, timeline_picture, timeline_title
 from rankwise.units import format_number, format_share, format_time
 
