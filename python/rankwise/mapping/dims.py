@@ -110,8 +110,8 @@ def choose_grid(
     beyond the neighbour. The grid with the fewest such cells between nodes is best, of equals the one that sends least in all,
     then the most balanced one. Raises InputError.
     """
-    mesh, node_sizes, stencil, periodic, halo = asked.mesh, asked.node_sizes, asked.stencil, asked.periodic, asked.halo
-    ranks, ndim = sum(node_sizes), len(mesh)
+    mesh, halo = asked.mesh, asked.halo
+    ranks, ndim = sum(asked.node_sizes), len(mesh)
     if halo < 1:
         raise InputError(f"--halo {halo} is too small: it must be at least 1")
     if ranks > math.prod(mesh):
@@ -121,7 +121,7 @@ def choose_grid(
     possible = [grid for grid in factorisations(ranks, ndim) if _thinnest(grid, mesh) >= 1]
     if not possible:
         raise InputError(f"no grid of {ranks} ranks has at most one rank a cell along each axis of --mesh")
-    offsets, _ = offsets_of(stencil, ndim)
+    offsets, _ = offsets_of(asked.stencil, ndim)
     axes = [any(offset[axis] for offset in offsets) for axis in range(ndim)]  # along which any message goes
     grids = [grid for grid in possible if _thinnest(grid, mesh, axes) >= halo]
     if not grids:
@@ -130,7 +130,7 @@ def choose_grid(
             f"--halo {halo} is deeper than the blocks of every grid of {ranks} ranks: give at most {most}, a larger --mesh or "
             "fewer --ranks"
         )
-    choices = [_unmapped(grid, mesh, node_sizes, stencil, periodic, halo) for grid in grids]
+    choices = [_unmapped(grid, asked) for grid in grids]
     even = min(grids, key=lambda grid: (max(grid) - min(grid), list(grid) != sorted(grid, reverse=True), grid))
     choices.sort(key=lambda choice: (choice[0].bound, choice[0].total, choice[0].imbalance, choice[0].grid))
 
@@ -151,7 +151,7 @@ def choose_grid(
         if best is None or best.j_sum is None or best.j_max is None:
             return True
         # The busiest node sends at least the mean.
-        return choice.bound <= best.j_sum if objective == "j_sum" else choice.bound <= best.j_max * len(node_sizes)
+        return choice.bound <= best.j_sum if objective == "j_sum" else choice.bound <= best.j_max * len(asked.node_sizes)
 
     quick: list[tuple[GridChoice, Problem]] = []
     best: GridChoice | None = None
@@ -163,7 +163,7 @@ def choose_grid(
         bar.advance()
     quick.sort(key=lambda entry: value(entry[0]))
     final = [mapped(choice, problem, steps) for choice, problem in quick[:_FINALISTS]]
-    usual, problem = _unmapped(even, mesh, node_sizes, stencil, periodic, halo)
+    usual, problem = _unmapped(even, asked)
     return GridChoices(
         mesh=tuple(mesh),
         halo=halo,
@@ -181,23 +181,16 @@ def _thinnest(grid: Sequence[int], mesh: Sequence[int], axes: Sequence[bool] | N
     return min((side for side, counts in zip(sides, sent, strict=True) if counts), default=math.inf)
 
 
-def _unmapped(
-    grid: tuple[int, ...],
-    mesh: Sequence[int],
-    node_sizes: Sequence[int],
-    stencil: str | Sequence[Sequence[int]],
-    periodic: Sequence[bool] | None,
-    halo: int,
-) -> tuple[GridChoice, Problem]:
+def _unmapped(grid: tuple[int, ...], asked: MeshQuestion) -> tuple[GridChoice, Problem]:
     """A grid's halos and bound, and its mapping problem."""
-    block = tuple(-(-cells // size) for cells, size in zip(mesh, grid, strict=True))
-    offsets, own = offsets_of(stencil, len(grid))
+    block = tuple(-(-cells // size) for cells, size in zip(asked.mesh, grid, strict=True))
+    offsets, own = offsets_of(asked.stencil, len(grid))
     weights = [
-        weight * math.prod(min(halo, cells) if step else cells for step, cells in zip(offset, block, strict=True))
+        weight * math.prod(min(asked.halo, cells) if step else cells for step, cells in zip(offset, block, strict=True))
         for offset, weight in zip(offsets, own, strict=True)
     ]
-    problem = problem_of(grid, node_sizes, offsets, periodic, weights)
+    problem = problem_of(grid, asked.node_sizes, offsets, asked.periodic, weights)
     bound, _ = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
     total = _core.total_edges(problem.dims, problem.periodic, problem.offsets, problem.weights)
-    imbalance = math.prod(block) * math.prod(grid) / math.prod(mesh) - 1
+    imbalance = math.prod(block) * math.prod(grid) / math.prod(asked.mesh) - 1
     return GridChoice(grid, block, tuple(weights), bound, total, imbalance), problem

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.mapping.problem import Problem
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -39,8 +40,6 @@ def divided_by_kahip(
         import kahip
     except ImportError:
         raise InputError("the algorithm graph needs KaHIP: install it with pip install 'rankwise[graph]'") from None
-    import numpy as np
-
     if len(node_sizes) == 1 or len(others) == 0:
         return np.repeat(np.arange(len(node_sizes), dtype=np.int32), node_sizes)
     _, blocks = kahip.kaffpa(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -163,26 +164,22 @@ def seats(above: Sequence[Above], widths: Sequence[int]) -> list[int]:
         raise InputError(
             f"the machine has {len(widths)} levels of switches and the nodes have {len(above)}: describe both alike"
         )
-    inner = [0] * len(above[0].unit_of_node)
-    number = dict.fromkeys(range(len(inner)), 0)
-    taken: dict[tuple[int, int], int] = {}
-    for node in range(len(inner)):
-        unit = above[0].unit_of_node[node]
-        number[node] = taken.get((0, unit), 0)
-        taken[0, unit] = number[node] + 1
-    for i, level in enumerate(above):
-        width = widths[i]
-        if any(number[node] >= width for node in number):
-            raise InputError(f"a {level.name} of the nodes holds more than the {width} of the machine: describe both alike")
-        outer = above[i + 1].unit_of_node if i + 1 < len(above) else [0] * len(inner)
-        place: dict[int, int] = {}
-        begun: dict[int, int] = {}
-        for node, unit in enumerate(level.unit_of_node):
-            if unit not in place:
-                place[unit] = begun.get(outer[node], 0)
-                begun[outer[node]] = place[unit] + 1
-        number = {node: place[level.unit_of_node[node]] * width + number[node] for node in number}
-    return [number[node] for node in range(len(inner))]
+    count, each = len(above[0].unit_of_node), 1
+    seat, inside = [0] * count, tuple(range(count))
+    outer = [*(level.unit_of_node for level in above), (0,) * count]
+    for i, unit_of_node in enumerate(outer):
+        place: dict[int, int] = {}  # of each unit (at first: node) within the unit around it
+        begun = Counter[int]()
+        for unit, around in dict.fromkeys(zip(inside, unit_of_node, strict=True)):
+            place[unit] = begun[around]
+            begun[around] += 1
+        seat = [own + each * place[unit] for own, unit in zip(seat, inside, strict=True)]
+        if i < len(above) and max(seat) >= widths[i]:
+            raise InputError(
+                f"a {above[i].name} of the nodes holds more than the {widths[i]} of the machine: describe both alike"
+            )
+        inside, each = unit_of_node, widths[min(i, len(above) - 1)]
+    return seat
 
 
 def levels_of(profile: Profile) -> list[Inner]:
@@ -254,15 +251,6 @@ def score_levels(
 
 _STEPS = 20_000_000
 _WORTH_SWEEPS = 10_000  # of all pairs of nodes that talk
-
-
-def require_alike(sizes: Sequence[int]) -> None:
-    """Raise InputError where nodes are of several sizes: they cannot change their places, as a host's slots are its own."""
-    if len(set(sizes)) > 1:
-        raise InputError(
-            "a grid's nodes are ordered by switches where all are of one size: leave --topology and the levels above the node "
-            "out"
-        )
 
 
 def seat_nodes(problem: Problem, node_of_cell: NDArray[np.int32], above: Sequence[Above]) -> NDArray[np.int32]:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.mapping.levels import Above, Crossing, Inner, LevelScore, crossings, divide_levels, score_levels
+from rankwise.mapping.levels import Above, Crossing, Inner, LevelScore, crossings, divide_levels, score_levels, seat_nodes
 from rankwise.mapping.problem import Problem, problem_of
 from rankwise.records import Record, computed, key, printable, record, told
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 Ran = TypeVar("Ran")
@@ -353,8 +354,6 @@ def map_grid(
 
     Raises InputError for input that does not fit together.
     """
-    import numpy as np  # the core imports it for its first array, which must not count as time to map
-
     in_all = [entry.name for entry in _core.mapping_algorithms() if entry.in_all]
     chosen = choose(algorithms, in_all, algorithm_names(), "mapping algorithm '{}' is unknown")
     if how.front and (how.objective != "j_sum" or "refined" not in chosen):
@@ -364,10 +363,11 @@ def map_grid(
         )
     search = Effort.of(how.effort_s, how.steps, 1 if how.threads is None else how.threads)
     problem = problem_of(grid, node_sizes, stencil, periodic, how.weights, how.int64)
-    if how.above:
-        from rankwise.mapping.levels import require_alike
-
-        require_alike(problem.nodes)
+    if how.above and len(set(problem.nodes)) > 1:  # whose nodes cannot change their places, as a host's slots are its own
+        raise InputError(
+            "a grid's nodes are ordered by switches where all are of one size: leave --topology and the levels above the node "
+            "out"
+        )
     maps = (len(chosen) if how.keep_maps else 1) * (1 + len(how.levels))
     _check_memory(problem, maps * _BYTES_OF_A_CELL + (0 if how.price is None else _BYTES_OF_A_PLACED_CELL))
     between: list[MapResult] = []
@@ -483,8 +483,6 @@ def _run(algorithm: str, problem: Problem, search: Effort, how: How) -> tuple[li
         )  # fmt: skip
         found = [one]
     if how.above and algorithm != "blocked":
-        from rankwise.mapping.levels import seat_nodes
-
         if algorithm == "refined" and not how.front:
             found = [*found, *_run("blocked", problem, search, how)[0]]
         found = [seat_nodes(problem, one, how.above) for one in found]

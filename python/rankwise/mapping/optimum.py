@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rankwise import _core
 
 if TYPE_CHECKING:
@@ -42,8 +44,6 @@ def edges_of(
     dims: Sequence[int], offsets: Sequence[Sequence[int]], weights: Sequence[int], periodic: Sequence[bool]
 ) -> tuple[Array, Array, Array]:
     """Return the edges of a stencil on a grid: both cells, the lesser first, and what they send each other."""
-    import numpy as np
-
     first, others, both = _core.stencil_graph(dims, periodic, offsets, weights)
     cell = np.repeat(np.arange(len(first) - 1), np.diff(first))
     once = cell < others
@@ -63,7 +63,6 @@ def least_cut(
     holds whom; one for each edge and node is at least 1 where the node holds the one end and not the other. ``most_tries``:
     branches (None: as many as the time allows).
     """
-    import numpy as np
     from highspy import HighsModelStatus, HighsVarType, _Highs  # type: ignore[attr-defined]
 
     nodes = len(node_sizes)
@@ -72,49 +71,33 @@ def least_cut(
     placed = cells * nodes
     edges = list(between.items())
     count = placed + len(edges) * nodes
-    columns: list[int] = []
-    values: list[float] = []
-    starts: list[int] = []
-    least: list[float] = []
-    most: list[float] = []
-
-    def constrain(terms: Sequence[tuple[int, float]], low: float, high: float) -> None:
-        starts.append(len(columns))
-        for column, value in terms:
-            columns.append(column)
-            values.append(value)
-        least.append(low)
-        most.append(high)
-
-    for cell_id in range(cells):
-        constrain([(cell_id * nodes + node, 1) for node in range(nodes)], 1, 1)
-    for node, size in enumerate(node_sizes):
-        constrain([(cell_id * nodes + node, 1) for cell_id in range(cells)], size, size)
-    cost = np.zeros(count)
-    for e, ((u, v), weight) in enumerate(edges):
-        for node in range(nodes):
-            cut = placed + e * nodes + node
-            cost[cut] = weight / 2  # a cut edge is left by one node and entered by another
-            constrain([(cut, 1), (u * nodes + node, -1), (v * nodes + node, 1)], 0, np.inf)
-            constrain([(cut, 1), (u * nodes + node, 1), (v * nodes + node, -1)], 0, np.inf)
     upper = np.ones(count)
     if len(set(node_sizes)) == 1:
         # Nodes of equal size are interchangeable: cell i may take one of the nodes 0 to i.
         for cell_id in range(min(nodes, cells)):
             upper[cell_id * nodes + cell_id + 1 : (cell_id + 1) * nodes] = 0
-    every = np.arange(count, dtype=np.int32)
     solver = _Highs()  # Highs prints a line when it is made
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("time_limit", most_seconds)
     if most_tries is not None:
         solver.setOptionValue("mip_max_nodes", most_tries)
     solver.addVars(count, np.zeros(count), upper)
-    solver.changeColsCost(count, every, cost)
-    solver.changeColsIntegrality(placed, every[:placed], np.full(placed, HighsVarType.kInteger))
-    solver.addRows(
-        len(least), np.array(least), np.array(most), len(columns), np.array(starts, np.int32), np.array(columns, np.int32),
-        np.array(values),
-    )  # fmt: skip
+    solver.changeColsIntegrality(placed, np.arange(placed, dtype=np.int32), np.full(placed, HighsVarType.kInteger))
+
+    def constrain(terms: Sequence[tuple[int, float]], low: float, high: float) -> None:
+        columns, values = zip(*terms, strict=True)
+        solver.addRow(low, high, len(terms), columns, values)
+
+    for cell_id in range(cells):
+        constrain([(cell_id * nodes + node, 1) for node in range(nodes)], 1, 1)
+    for node, size in enumerate(node_sizes):
+        constrain([(cell_id * nodes + node, 1) for cell_id in range(cells)], size, size)
+    for e, ((u, v), weight) in enumerate(edges):
+        for node in range(nodes):
+            cut = placed + e * nodes + node
+            solver.changeColCost(cut, weight / 2)  # a cut edge is left by one node and entered by another
+            constrain([(cut, 1), (u * nodes + node, -1), (v * nodes + node, 1)], 0, np.inf)
+            constrain([(cut, 1), (u * nodes + node, 1), (v * nodes + node, -1)], 0, np.inf)
     solver.run()
     found = solver.getInfo()
     proved = solver.getModelStatus() == HighsModelStatus.kOptimal

@@ -11,18 +11,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwise.errors import InputError
+from rankwise.mapping.problem import offsets_of
 from rankwise.report.chart import MUTED, WIDE, Chart, Spec, field_of, rows
 from rankwise.report.inputs import MappingInstance, MappingResult
 from rankwise.report.layers import by_name, emphasised, kinds, labels, layer, ranged
 from rankwise.units import format_count, format_volume, spans
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Cells = NDArray[np.int64]
+Cells: TypeAlias = NDArray[np.int64]
 
 # For readers who do not tell all colours apart, and for grey print: each differs from each other in lightness.
 NODE_COLOURS = ("#f4e58c", "#2f6ea6", "#e5a03c", "#84305c", "#a9d6ef", "#2b8a6c", "#c07ba4", "#3a3170")
@@ -126,8 +127,6 @@ class NodeMap:
     @staticmethod
     def of(instance: MappingInstance, result: MappingResult) -> NodeMap:
         """Cut out what is shown of one mapping of a grid of at most three axes, and colour it."""
-        import numpy as np
-
         whole = np.array(result.node_of_cell, dtype=np.int64).reshape(instance.grid)
         cells = whole[tuple(slice(most) for most in _most(whole.ndim))]
         cells = cells.reshape((1,) * (_MOST_AXES - cells.ndim) + cells.shape)
@@ -269,11 +268,6 @@ def _short(stencil: str) -> str:
 
 def _outgoing(instance: MappingInstance, whole: Cells, result: MappingResult) -> Mapping[int, int] | None:
     """Count the messages that leave each node, where the record says what the total is and it comes out."""
-    import numpy as np
-
-    from rankwise.errors import InputError
-    from rankwise.mapping.problem import offsets_of
-
     try:
         offsets, _ = offsets_of(instance.stencil, whole.ndim)
     except (InputError, ValueError):
@@ -312,8 +306,6 @@ def _most(axes: int) -> tuple[int, ...]:
 
 
 def _touching_nodes(cells: Cells) -> dict[int, set[int]]:
-    import numpy as np
-
     ahead = [tuple(int(i == axis) for i in range(cells.ndim)) for axis in range(cells.ndim)]
     if cells.ndim >= 2:
         ahead += [(0,) * (cells.ndim - 2) + (1, 1), (0,) * (cells.ndim - 2) + (1, -1)]
