@@ -11,7 +11,7 @@ import numpy as np
 from rankwise import _core
 from rankwise.engines.judge import judge, price_of
 from rankwise.errors import InputError
-from rankwise.mapping.floor import Gridded, least_crossing
+from rankwise.mapping.floor import least_crossing
 from rankwise.mapping.mapper import StepTime
 from rankwise.mapping.problem import Problem
 from rankwise.observe.phases import PhasedStep
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from rankwise.mapping.mapper import StepPricer
     from rankwise.mapping.traffic import Traffic
+    from rankwise.observe.pattern import Pattern
 
     Nodes: TypeAlias = NDArray[np.int32]
 
@@ -92,7 +93,7 @@ def program_pricer(
 
 
 def least_time_s(
-    on: Priced, step: PhasedStep, sizes: Sequence[int], grid: Gridded | None = None, node_of_rank: Nodes | None = None
+    on: Priced, step: PhasedStep, sizes: Sequence[int], grid: Pattern | None = None, node_of_rank: Nodes | None = None
 ) -> tuple[float, str]:
     """Return what the judge's time of a step cannot fall below, wherever its ranks are, and what holds it up there.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rankwise.mapping.problem import Problem
 
 if TYPE_CHECKING:
     from rankwise.arrays import Array
+    from rankwise.observe.pattern import Pattern
 
 NOTHING, PARTNERS, SPECTRUM, GRID, PROGRAM = "nothing", "partners", "spectrum", "grid", "program"
 _MOST_RANKS = 1024  # of which the spectrum is taken
@@ -26,19 +27,6 @@ _MOST_TRIES = 500  # branches of it, so that the same input has the same floor o
 _REACHED = 0.9999
 _LARGEST = 2.0**20  # to which the weights of a stencil are scaled
 _ROUNDING = 1e-9
-
-
-class Gridded(Protocol):
-    """A process grid in which ranks send along offsets; no dims: none is known."""
-
-    @property
-    def dims(self) -> tuple[int, ...]: ...
-    @property
-    def periodic(self) -> tuple[bool, ...]: ...
-    @property
-    def offsets(self) -> tuple[tuple[int, ...], ...]: ...
-    @property
-    def cell_of_rank(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -56,12 +44,12 @@ class Floor:
 
 
 def least_crossing(
-    pairs: tuple[Array, Array, Array], sizes: Sequence[int], grid: Gridded | None = None, node_of_rank: Array | None = None
+    pairs: tuple[Array, Array, Array], sizes: Sequence[int], grid: Pattern | None = None, node_of_rank: Array | None = None
 ) -> Floor:
     """Return the greatest floor known of the weight between nodes that hold so many ranks.
 
-    ``pairs``: senders, receivers and weights (at least 0, of any unit), a pair of ranks once at most. ``node_of_rank``: a good
-    placement; no more is tried where it is known to be the best.
+    ``pairs``: senders, receivers and weights (at least 0, of any unit), a pair of ranks once at most. ``grid``: along whose
+    offsets ranks send. ``node_of_rank``: a good placement; no more is tried where it is known to be the best.
     """
     source, dest, weight = (np.asarray(values) for values in pairs)
     ranks = sum(sizes)
@@ -153,7 +141,7 @@ def by_program(edges: tuple[Array, Array, Array], sizes: Sequence[int]) -> float
     return bound * scale * (1 - 1e-6)  # its tolerance
 
 
-def _by_grid(pairs: tuple[Array, Array, Array], sizes: Sequence[int], grid: Gridded | None) -> float:
+def _by_grid(pairs: tuple[Array, Array, Array], sizes: Sequence[int], grid: Pattern | None) -> float:
     """Return the bound of the stencil whose weights every pair along an offset has at least."""
     if grid is None or not grid.dims:
         return 0.0

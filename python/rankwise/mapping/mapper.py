@@ -13,7 +13,10 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.errors import InputError
+from rankwise.mapping.floor import SPECTRUM, spectral_bound
+from rankwise.mapping.graph import map_graph
 from rankwise.mapping.levels import Above, Crossing, Inner, LevelScore, crossings, divide_levels, score_levels, seat_nodes
+from rankwise.mapping.optimum import MOST_CELLS, is_tiny
 from rankwise.mapping.problem import Problem, problem_of
 from rankwise.records import Record, computed, key, printable, record, told
 
@@ -402,8 +405,6 @@ def map_grid(
             results.append(scored(name, np.array(map_given, dtype=np.int32), "", None, 0))
         bound, bound_kind = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
         if how.sharp and min(result.j_sum for result in results) > 1.1 * bound:  # nearer to it eigenvalues tell nothing more
-            from rankwise.mapping.floor import SPECTRUM, spectral_bound
-
             bound, bound_kind = max((bound, bound_kind), (spectral_bound(problem), SPECTRUM), key=lambda found: found[0])
     except ValueError as error:
         raise InputError(str(error)) from None
@@ -468,8 +469,6 @@ def _run(algorithm: str, problem: Problem, search: Effort, how: How) -> tuple[li
     """Return maps, of which the best is to be taken, what auto picked, and the steps of a search that a clock has ended."""
     picked, taken = "", 0
     if algorithm == GRAPH:
-        from rankwise.mapping.graph import map_graph
-
         found = [map_graph(problem, how.seed)]
     elif algorithm == "refined" and how.objective == "j_sum" and (how.front or how.price is not None):
         found = _core.map_front(
@@ -490,8 +489,6 @@ def _run(algorithm: str, problem: Problem, search: Effort, how: How) -> tuple[li
 
 
 def _require_tiny(problem: Problem) -> None:
-    from rankwise.mapping.optimum import MOST_CELLS, is_tiny
-
     if not is_tiny(problem.cells, len(problem.nodes), len(problem.offsets)):
         raise InputError(
             f"the optimum of {problem.cells} cells on {len(problem.nodes)} nodes cannot be proved in reasonable time: "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.files import plain, read_text
+from rankwise.mapping.graph import divided_by_kahip
 from rankwise.mapping.levels import Above, LevelScore, crossings
 from rankwise.mapping.mapper import (
     ALL,
@@ -254,8 +256,6 @@ class _Work:
         if name == OBSERVED:
             return self._observed()
         if name == GRAPH:
-            from rankwise.mapping.graph import divided_by_kahip
-
             graph, heavy = self.graph, self.graph.out + self.graph.into
             rough = divided_by_kahip(graph.first, graph.others, heavy, self.sizes, self.how.seed)
             return _core.balance_graph(graph.first, graph.others, heavy, self.sizes, rough)
@@ -263,13 +263,6 @@ class _Work:
         nodes = self._refined(shares)
         self.inner = next(shares, None)
         return nodes
-
-    def _was_here(self) -> bool:
-        try:
-            self._observed()
-        except UnsuitedError:
-            return False
-        return True
 
     def _observed(self) -> Nodes:
         nodes = self.traffic.node_of_rank
@@ -287,7 +280,7 @@ class _Work:
         if self.how.price is not None:
             found += [graph.map(self.sizes, (), next(shares), seed)] if self.how.above else []
             found += [blocked(self.sizes), cyclic(self.sizes)]
-            if self._was_here():
+            with suppress(UnsuitedError):
                 found.append(self._observed())
         best = best_of([self.scored("", nodes) for nodes in found], objective)
         assert best.node_of_cell is not None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -131,18 +131,13 @@ def counted(against: Sequence[object]) -> tuple[float, str]:
 
 @dataclass(frozen=True)
 class Tally(Generic[Judged]):
-    """Claims of one kind, records or their JSON; ``whether`` is the name of what says whether one holds (None: nothing can be
-    said of it)."""
+    """Claims of one kind; ``whether`` is the name of what says whether one holds (None: nothing can be said of it)."""
 
     every: Sequence[Judged]
     whether: str = "holds"
 
     def _of(self, *outcomes: bool) -> list[Judged]:
-        def holds(claim: Judged) -> bool | None:
-            found: bool | None = claim[self.whether] if isinstance(claim, Mapping) else getattr(claim, self.whether)
-            return found
-
-        return [claim for claim in self.every if holds(claim) in outcomes]
+        return [claim for claim in self.every if getattr(claim, self.whether) in outcomes]
 
     @property
     def claims(self) -> list[Judged]:
@@ -208,7 +203,7 @@ COLUMNS: Sequence[Column[Verdict]] = (
 )
 
 
-def section(verdicts: Sequence[Verdict]) -> Section:
+def claims_section(verdicts: Sequence[Verdict]) -> Section:
     """The part of the page: every sentence, those that do not hold first."""
     table = Table(
         COLUMNS, in_order(verdicts), name="claims", caption="Every sentence with a figure, a comparison or a behaviour."

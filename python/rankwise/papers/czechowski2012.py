@@ -16,8 +16,7 @@ from rankwise.papers import czechowski2012_balance as balance
 from rankwise.papers import czechowski2012_measured as measured
 from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
-from rankwise.papers.claims import Tally, judge
-from rankwise.papers.claims import section as claims_section
+from rankwise.papers.claims import Tally, claims_section, judge
 from rankwise.papers.czechowski2012_claims import CLAIMS, Numbers
 from rankwise.papers.czechowski2012_model import (
     PUBLISHED,

@@ -14,8 +14,7 @@ import numpy as np
 from rankwise.blocks import Column, Picture, Table
 from rankwise.papers import cited
 from rankwise.papers import hunold2020_times as measured
-from rankwise.papers.claims import judge
-from rankwise.papers.claims import section as claims_section
+from rankwise.papers.claims import claims_section, judge
 from rankwise.papers.hunold2020_claims import CLAIMS, Evidence
 from rankwise.papers.hunold2020_scores import (
     COMPARED,

@@ -23,8 +23,7 @@ from rankwise.machine.profile import Profile
 from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import LEAST_NOISE, Way
-from rankwise.papers.claims import judge
-from rankwise.papers.claims import section as claims_section
+from rankwise.papers.claims import claims_section, judge
 from rankwise.papers.wagner2024_claims import CLAIMS, Tables
 from rankwise.papers.wagner2024_effects import (
     LINKS,

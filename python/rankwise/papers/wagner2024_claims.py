@@ -227,8 +227,7 @@ CLAIMS: Sequence[Claim[Tables]] = (
     cannot("Ex. 2", "--nodes=2 puts the tasks on separate nodes", "the jobs' maps are not given; rankwise reads places back"),
     Claim("Fig. 6", "--display-map: threads, cores, sockets", NONE,
           lambda of: counted([name for name in ("same-core", "same-socket", "other-socket") if name not in of.levels]),
-          "{:.0f} of them are not told apart by rankwise",
-          "rankwise measure bandwidth"),
+          "{:.0f} of them are not told apart by rankwise", "rankwise measure bandwidth"),
     Claim("Ex. 2", "osu_bw has many messages in flight", above(1),
           lambda of: float(np.nanmax(of.one.bandwidth[1:] * of.one.latency_s[1:] / of.one.sizes[1:])),
           "at most {:.1f} times what single messages carry"),
@@ -250,6 +249,5 @@ CLAIMS: Sequence[Claim[Tables]] = (
           lambda of: float(np.median(_spreads(of, most=8192))), "median {:.1%} of the mean"),
     Claim("Table 3", "sigma is higher for large messages", above(0), _sigma_grows, "in {:.0f} of 3 placements"),
     Claim("Table 3, Figs 9, 10", "minimal fluctuations in most configurations", above(0.5),
-          lambda of: float(np.mean(_spreads(of) < 0.05)),
-          "{:.0%} of all figures within 5 % of their mean"),
+          lambda of: float(np.mean(_spreads(of) < 0.05)), "{:.0%} of all figures within 5 % of their mean"),
 )  # fmt: skip

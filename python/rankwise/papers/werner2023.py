@@ -17,8 +17,7 @@ import numpy as np
 from rankwise.blocks import Column, Picture, Table
 from rankwise.papers import cited
 from rankwise.papers import werner2023_tradeoff as tradeoff
-from rankwise.papers.claims import judge
-from rankwise.papers.claims import section as claims_section
+from rankwise.papers.claims import claims_section, judge
 from rankwise.papers.werner2023_claims import CLAIMS, QUESTIONABLE, Read, implied, noisiest, within_bound
 from rankwise.papers.werner2023_study import RANKS, Judged, PingPong, Published, Study, ns, ping_pong_profile, published_rows
 from rankwise.records import Record, computed, key, record

@@ -113,8 +113,11 @@ class Study:
             {"alpha_s": self.curve.alpha_s, **{f"beta_{s}_s_per_byte": self.betas[s] for s in self.sizes}},
             self.published,
         )
-        self.hockney = self._hockney()
-        self.two_point = self._two_point()
+        by_fit, ends = self.curve.models["hockney"], Segment(0, None, self.curve.alpha_s, self.betas[self.sizes[-1]])
+        by_ends = LinkModel("two-point", (ends,), "T(0), and the beta of the largest size")
+        # The fit that 'rankwise fit' makes of Table 1: least squares of the logarithms.
+        self.hockney = self._line(by_fit, f"one alpha and one beta by least squares over Table 1, {by_fit.method}")
+        self.two_point = self._line(by_ends, "one alpha and one beta: the empty message and the largest one of Table 1")
         self.duels = tradeoff.duels(profile, self.sizes)
         self.max_rate = self._max_rate()
         self.floor_by_size = {size: self._line_error(self.size_of == size) for size in self.sizes}
@@ -125,10 +128,10 @@ class Study:
         self.inside_sigma = float(np.mean(np.abs(self.published - self.measured) <= self.sigma))
         self.median_sigma = float(np.median(self.sigma / self.measured))
 
-    def walk(self, model: LinkModel, profile: Profile | None = None) -> Floats:
+    def walk(self, model: LinkModel) -> Floats:
         """Walk the Shift's schedule with a link model; one time for each row of the paper."""
         curve = dataclasses.replace(self.curve, model=model.name, models={**self.curve.models, model.name: model})
-        with_model = dataclasses.replace(profile or self.profile, links={LINK: Link(curve)})
+        with_model = dataclasses.replace(self.profile, links={LINK: Link(curve)})
         cutoffs = sorted({row.cutoff for row in self.rows})
         cases = make_cases(Asked(["shift"], ["ssend"], cutoffs, self.sizes), [RANKS], [True])
         rows = predict_rows(with_model, cases)
@@ -169,29 +172,14 @@ class Study:
         by_size = {size: float(np.mean(errors[self.size_of == size])) for size in self.sizes}
         return Judged(name, what, parameters, predicted, self.mape(predicted), float(np.mean(errors)), by_size, intervals or {})
 
-    def _hockney(self) -> Judged:
-        """The fit that 'rankwise fit' makes of Table 1: least squares of the logarithms."""
-        model = self.curve.models["hockney"]
+    def _line(self, model: LinkModel, what: str) -> Judged:
         (line,) = model.segments
-        return self._judged(
-            "hockney",
-            "one alpha and one beta by least squares over Table 1, " + model.method,
-            {"alpha_s": line.latency_s, "beta_s_per_byte": line.beta_s_per_byte},
-            self.walk(model),
-        )
-
-    def _two_point(self) -> Judged:
-        alpha, beta = self.curve.alpha_s, self.betas[self.sizes[-1]]
-        model = LinkModel("two-point", (Segment(0, None, alpha, beta),), "T(0), and the beta of the largest size")
-        return self._judged(
-            "two-point",
-            "one alpha and one beta: the empty message and the largest one of Table 1",
-            {"alpha_s": alpha, "beta_s_per_byte": beta},
-            self.walk(model),
-        )
+        parameters = {"alpha_s": line.latency_s, "beta_s_per_byte": line.beta_s_per_byte}
+        return self._judged(model.name, what, parameters, self.walk(model))
 
     def _max_rate(self) -> Judged:
-        from_bytes = self._bytes_outweigh_latency()
+        # The smallest size of Table 1 whose bytes take longer than an empty message: no exchange is needed.
+        from_bytes = next(p.size_bytes for p in self.curve.table if p.time_s - self.curve.alpha_s > self.curve.alpha_s)
         busy = self.size_of >= from_bytes
         unseen = np.empty_like(self.ours)
         for size in self.sizes:
@@ -210,10 +198,6 @@ class Study:
             unseen,
             {"contention_factor": interval_95(np.array(drawn))},
         )
-
-    def _bytes_outweigh_latency(self) -> int:
-        """Return the smallest size of Table 1 whose bytes take longer than an empty message: no exchange is needed."""
-        return next(p.size_bytes for p in self.curve.table if p.time_s - self.curve.alpha_s > self.curve.alpha_s)
 
     def _factor(self, rows: Array) -> float:
         """Return what the look-up must be multiplied by, by relative least squares over some rows."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 import colorsys
 import heapq
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -357,20 +358,14 @@ def rectangles_of(cells: Sequence[Sequence[int]]) -> list[tuple[int, int, int, i
 
 def borders_of(cells: Sequence[Sequence[int]], down: int, columns: int) -> list[tuple[int, int, int, int]]:
     """Return the lines (x, y, x2, y2) between cells of different nodes, each run of edges as one, and the frame."""
-    across = [
-        (start, y + 1, start + length, y + 1)
-        for y, (row, below) in enumerate(zip(cells, cells[1:], strict=False))
-        for start, length in _runs([one != other for one, other in zip(row, below, strict=True)])
-    ]
-    turned: list[tuple[Any, ...]] = list(zip(*cells, strict=True))
-    upright = [
-        (x + 1, start, x + 1, start + length)
-        for x, (column, after) in enumerate(zip(turned, turned[1:], strict=False))
-        for start, length in _runs([one != other for one, other in zip(column, after, strict=True)])
-    ]
+    across = [(first, y, last + 1, y) for y, first, last in _edges(cells)]
+    upright = [(x, first, x, last + 1) for x, first, last in _edges(list(zip(*cells, strict=True)))]
     frame = [(0, 0, columns, 0), (0, down, columns, down), (0, 0, 0, down), (columns, 0, columns, down)]
     return [*across, *upright, *frame]
 
 
-def _runs(marked: Sequence[bool]) -> list[tuple[int, int]]:
-    return [(first, last - first + 1) for first, last in spans(i for i, mark in enumerate(marked) if mark)]
+def _edges(cells: Sequence[Sequence[int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield a row, and the first and last of a run of its cells, each of another node than the cell in the row before."""
+    for y, (before, row) in enumerate(pairwise(cells), 1):
+        for first, last in spans(x for x, (one, other) in enumerate(zip(before, row, strict=True)) if one != other):
+            yield y, first, last
