@@ -14,7 +14,7 @@ from rankwise.engines.project import FftAnswer, Matched, Varied, sensitivity_lab
 from rankwise.machine.description import QUANTITIES, format_quantity
 from rankwise.models import fft3d
 from rankwise.models.uncertain import Range
-from rankwise.papers import czechowski2012_table1 as table1
+from rankwise.papers import czechowski2012_model as model
 from rankwise.records import computed, key, record
 from rankwise.units import format_ends, format_interval, format_number, format_time
 from rankwise.workloads.exchange import WORKLOAD
@@ -22,7 +22,7 @@ from rankwise.workloads.exchange import WORKLOAD
 if TYPE_CHECKING:
     from rankwise.engines.project_halo import ProjectedStencil
 
-    _Trend = tuple[table1.Trend, str]  # and a design
+    _Trend = tuple[model.Trend, str]  # and a design
 
 
 def number(value: Range) -> str:
@@ -200,22 +200,22 @@ class Trends(Result):
 
     paper = computed("the paper's id", str, lambda _: "czechowski2012")
     year: float = key("year that the table is extrapolated to")
-    trends = computed("by quantity, how it grows", Sequence[table1.Trend], lambda _: table1.TRENDS)
-    cells = computed("cells that follow from others, recomputed", Sequence[table1.Cell], lambda _: table1.cells())
+    trends = computed("by quantity, how it grows", Sequence[model.Trend], lambda _: model.TRENDS)
+    cells = computed("cells that follow from others, recomputed", Sequence[model.Cell], lambda _: model.cells())
     contradictions = computed(
         "those of the cells that contradict others",
-        Sequence[table1.Cell],
-        lambda _: [cell for cell in table1.cells() if cell.verdict == table1.CONTRADICTS],
+        Sequence[model.Cell],
+        lambda _: [cell for cell in model.cells() if cell.verdict == model.CONTRADICTS],
     )
-    slips = computed("figures that do not follow from each other", Sequence[table1.Slip], lambda _: table1.slips())
-    values = computed("all quantities in the year", Sequence[table1.Value], lambda of: table1.table_at(of.year))
+    slips = computed("figures that do not follow from each other", Sequence[model.Slip], lambda _: model.slips())
+    values = computed("all quantities in the year", Sequence[model.Value], lambda of: model.table_at(of.year))
 
     def blocks(self) -> Iterator[Block]:
-        cells = {(cell.name, cell.design, cell.column): cell for cell in table1.cells()}
-        factors = {cell.name: cell for cell in reversed(table1.cells()) if cell.column == "factor"}
-        values = {(row.name, row.design): row.value for row in table1.table_at(self.year)}
+        cells = {(cell.name, cell.design, cell.column): cell for cell in model.cells()}
+        factors = {cell.name: cell for cell in reversed(model.cells()) if cell.column == "factor"}
+        values = {(row.name, row.design): row.value for row in model.table_at(self.year)}
 
-        def follows(of: _Trend) -> table1.Cell:
+        def follows(of: _Trend) -> model.Cell:
             return cells[of[0].name, of[1], "2020"]
 
         columns: Sequence[Column[_Trend]] = (
@@ -226,14 +226,14 @@ class Trends(Result):
             Column("x in ten years", lambda of: f"{of[0].factor.text} ({factors[of[0].name].recomputed:.4g})"),
             Column("2020 printed", lambda of: format_quantity(of[0].values[of[1]][1].value, of[0].unit)),
             Column("2020 follows", lambda of: follows(of).follows),
-            Column("verdict", lambda of: follows(of).verdict, lambda it: it.upper() if it == table1.CONTRADICTS else it),
+            Column("verdict", lambda of: follows(of).verdict, lambda it: it.upper() if it == model.CONTRADICTS else it),
             Column(f"in {self.year:g}", lambda of: format_quantity(values[of[0].name, of[1]], of[0].unit)),
         )
-        rows = [(trend, design) for trend in table1.TRENDS for design in trend.values]
+        rows = [(trend, design) for trend in model.TRENDS for design in trend.values]
         yield Table(columns, rows, leave=("doubles in", "x in ten years"))
         yield Sentence(
             "in brackets: the factor that the doubling time gives; the processors of the last column are R_peak / C of the year"
         )
         yield Sentence("figures of the paper that do not follow from each other:")
-        for slip in table1.slips():
+        for slip in model.slips():
             yield Sentence(f"  {slip.what}: printed {slip.printed}, follows {slip.shown} ({slip.rule})")

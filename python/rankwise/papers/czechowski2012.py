@@ -14,21 +14,10 @@ from rankwise.models import fft3d
 from rankwise.papers import cited
 from rankwise.papers import czechowski2012_balance as balance
 from rankwise.papers import czechowski2012_measured as measured
-from rankwise.papers import czechowski2012_table1 as table1
+from rankwise.papers import czechowski2012_model as model
 from rankwise.papers import fft_since_2012 as since
 from rankwise.papers.claims import Tally, claims_section, judge
 from rankwise.papers.czechowski2012_claims import CLAIMS, Numbers
-from rankwise.papers.czechowski2012_model import (
-    PUBLISHED,
-    READINGS,
-    Bar,
-    Curve,
-    Published,
-    exact_performance,
-    figure5,
-    figure6,
-    figure6_statements,
-)
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, NUMBER, SERIES, Chart, Spec, field_of, log_axis, rows, stop_of
 from rankwise.report.layers import Curves, by_name, cursor, emphasised, kinds, labels, layer, level, nearest, ranged, shapes
@@ -44,8 +33,8 @@ class Prediction(Record):
 
     prediction: int = key("number of the prediction")
     figures = computed(
-        "its published figures beside ours", Sequence[Published],
-        lambda of: [row for row in PUBLISHED if row.prediction == of.prediction],
+        "its published figures beside ours", Sequence[model.Published],
+        lambda of: [row for row in model.PUBLISHED if row.prediction == of.prediction],
     )  # fmt: skip
 
 
@@ -66,8 +55,8 @@ def _readings() -> dict[str, str]:
 class Table1(Record):
     """Table 1, recomputed."""
 
-    cells = computed("cells that follow from others", Sequence[table1.Cell], lambda _: table1.cells())
-    slips = computed("figures that do not follow from each other", Sequence[table1.Slip], lambda _: table1.slips())
+    cells = computed("cells that follow from others", Sequence[model.Cell], lambda _: model.cells())
+    slips = computed("figures that do not follow from each other", Sequence[model.Slip], lambda _: model.slips())
 
 
 @record
@@ -78,21 +67,23 @@ class Figures(Record):
     readings = computed("by reading of the memory term, what it is", Mapping[str, str], lambda _: _readings())
     predictions = computed("Predictions 1 to 3", Sequence[Prediction], lambda _: [Prediction(number) for number in (1, 2, 3)])
     figure5 = computed(
-        "Figure 5 by reading", Mapping[str, Sequence[Bar]], lambda _: {reading: list(figure5(reading)) for reading in READINGS}
+        "Figure 5 by reading",
+        Mapping[str, Sequence[model.Bar]],
+        lambda _: {reading: list(model.figure5(reading)) for reading in model.READINGS},
     )
     figure6 = computed(
         "Figure 6 by reading and network",
         Mapping[str, Mapping[str, Sequence[Ratio]]],
         lambda _: {
-            reading: {name: [Ratio(*point) for point in curve] for name, curve in figure6(reading).items()}
-            for reading in READINGS
+            reading: {name: [Ratio(*point) for point in curve] for name, curve in model.figure6(reading).items()}
+            for reading in model.READINGS
         },
     )
-    figure6_statements = computed("what the text says of Figure 6", Sequence[Curve], lambda _: figure6_statements())
+    figure6_statements = computed("what the text says of Figure 6", Sequence[model.Curve], lambda _: model.figure6_statements())
     exact_bisection_performance_flop_per_s = computed(
         "performance of the GPU design by reading, with the exact bisection of its torus",
         Mapping[str, float],
-        lambda _: exact_performance(),
+        lambda _: model.exact_performance(),
     )
     table1 = computed("Table 1, recomputed", Table1, lambda _: Table1())
     balance = computed("how balanced nodes are", balance.Balances, lambda _: balance.Balances())
@@ -102,9 +93,9 @@ class Figures(Record):
 
 def reproduce() -> Reproduction:
     """The whole reproduction, with its tables, pictures and words."""
-    statements = figure6_statements()
+    statements = model.figure6_statements()
     verdicts = judge(CLAIMS, Numbers(), "rankwise reproduce czechowski2012")
-    designs = [{"reading": reading, **item.to_dict()} for reading in READINGS for item in figure5(reading)]
+    designs = [{"reading": reading, **item.to_dict()} for reading in model.READINGS for item in model.figure5(reading)]
     return Reproduction(
         paper="czechowski2012",
         title="The 3-D FFT at exascale, as predicted in 2012, redone",
@@ -156,8 +147,8 @@ def reproduce() -> Reproduction:
                     "room for it, and contradicts otherwise."
                 ],
                 [
-                    records_table(table1.cells(), _CELLS, name="table1", caption="Cells of Table 1 and what follows for them."),
-                    records_table(table1.slips(), _SLIPS, name="slips", caption="Figures that do not follow from each other."),
+                    records_table(model.cells(), _CELLS, name="table1", caption="Cells of Table 1 and what follows for them."),
+                    records_table(model.slips(), _SLIPS, name="slips", caption="Figures that do not follow from each other."),
                 ],
             ),
             measured.section(),
@@ -170,12 +161,12 @@ def reproduce() -> Reproduction:
 
 
 def _answer() -> list[str]:
-    literal, effective = (Tally(PUBLISHED, f"{reading}_within_5_percent") for reading in ("literal", "paper_effective"))
+    literal, effective = (Tally(model.PUBLISHED, f"{reading}_within_5_percent") for reading in ("literal", "paper_effective"))
     neither = [row for row in literal.wrong if row in effective.wrong]
     firm = "; ".join(row.what for row in neither if not row.rough)
     rough = "; ".join(f"{row.what} ({row.printed})" for row in neither if row.rough)
     return [
-        f"Of {len(PUBLISHED)} published figures the literal text gives {literal.held} within 5 %, the memory term that "
+        f"Of {len(model.PUBLISHED)} published figures the literal text gives {literal.held} within 5 %, the memory term that "
         f"the figures imply {effective.held}.",
         f"Neither gives: {firm or 'none'}. Nor, of what the text gives only roughly: {rough or 'none'}.",
         measured.verdict(),
@@ -184,7 +175,7 @@ def _answer() -> list[str]:
 
 
 def _exact_words() -> str:
-    exact = exact_performance()
+    exact = model.exact_performance()
     return (
         "Eq. 5 as printed takes eight times as long as the links across the middle of a torus of equal axes need. Counted "
         f"exactly, the GPU design would reach {exact[fft3d.LITERAL] / 1e15:.1f} PF/s under the literal text and "
@@ -192,7 +183,7 @@ def _exact_words() -> str:
     )
 
 
-def _figure6_words(curves: Sequence[Curve]) -> list[str]:
+def _figure6_words(curves: Sequence[model.Curve]) -> list[str]:
     agree = all(curve.trend_agrees for curve in curves)
     torus = next(one for one in curves if (one.reading, one.topology) == (fft3d.EFFECTIVE, "3-D torus"))
     most = max(max(one.ratio_2010, one.ratio_2020) for one in curves if one.reading == fft3d.LITERAL)
@@ -217,7 +208,7 @@ _FIGURE6_CAPTION = (
 
 
 def _comparison_table() -> Table[Any]:
-    def reading(name: str, head: str) -> list[Column[Published]]:
+    def reading(name: str, head: str) -> list[Column[model.Published]]:
         ours, off, close = (attrgetter(f"{name}{what}") for what in ("", "_difference", "_within_5_percent"))
         return [
             Column(head, lambda row: row.written(ours(row))),
@@ -229,10 +220,10 @@ def _comparison_table() -> Table[Any]:
         *reading("literal", "literal"), *reading("paper_effective", "effective"),
     ]  # fmt: skip
     caption = "✓: within 5 % of the published figure. ✗: not."
-    return records_table(PUBLISHED, seen, name="predictions", caption=caption)
+    return records_table(model.PUBLISHED, seen, name="predictions", caption=caption)
 
 
-def _agreement(curve: Curve) -> str:
+def _agreement(curve: model.Curve) -> str:
     trend = f"trend {'✓' if curve.trend_agrees else '✗'}"
     return trend if curve.level_agrees is None else f"{trend}, level {'✓' if curve.level_agrees else '✗'}"
 
@@ -247,7 +238,7 @@ _FIGURE5: Sequence[Column[Any]] = (
     Column("sum", "sequential_s", "{:.3f} s".format),
     Column("overlapped", "overlapped_s", "{:.3f} s".format),
 )
-_FIGURE6: Sequence[Column[Curve]] = (
+_FIGURE6: Sequence[Column[model.Curve]] = (
     Column("reading", "reading"),
     Column("topology", "topology"),
     Column("2010", "ratio_2010", "{:.2f}".format),
@@ -256,7 +247,7 @@ _FIGURE6: Sequence[Column[Curve]] = (
     Column("the text says", "text_says"),
     Column("agrees", _agreement),
 )
-_CELLS: Sequence[Column[table1.Cell]] = (
+_CELLS: Sequence[Column[model.Cell]] = (
     Column("symbol", "symbol"),
     Column("design", "design"),
     Column("column", "column"),
@@ -266,7 +257,7 @@ _CELLS: Sequence[Column[table1.Cell]] = (
     Column("verdict", "verdict"),
     Column("from", "rule"),
 )
-_SLIPS: Sequence[Column[table1.Slip]] = (
+_SLIPS: Sequence[Column[model.Slip]] = (
     Column("what", "what"),
     Column("printed", "printed"),
     Column("follows", "shown"),
@@ -277,13 +268,13 @@ _SLIPS: Sequence[Column[table1.Slip]] = (
 
 def printed_picture() -> Chart:
     """Draw our figures over those printed, a row for each, both readings side by side; 1: as printed."""
-    found = {f"{row.what} ({row.printed})": {reading: row.of(reading) / row.published for reading in READINGS}
-             for row in PUBLISHED}  # fmt: skip
-    of = {reading: measured.shares(reading) for reading in READINGS}
+    found = {f"{row.what} ({row.printed})": {reading: row.of(reading) / row.published for reading in model.READINGS}
+             for row in model.PUBLISHED}  # fmt: skip
+    of = {reading: measured.shares(reading) for reading in model.READINGS}
     for one in (one for one in measured.statements() if one.name.startswith("share_")):
         part = one.name.removeprefix("share_")
         found[f"Figure 4, {one.measured.partition(' (')[0]}"] = {
-            name: of[name][part] / measured.SHARES[part] for name in READINGS
+            name: of[name][part] / measured.SHARES[part] for name in model.READINGS
         }
     stops: list[str] = []
     data = []
@@ -293,7 +284,7 @@ def printed_picture() -> Chart:
         data += [{"what": name, "reading": reading, "ratio": ratio, **stop} for reading, ratio in ratios.items()]
     x = field_of("ratio", **log_axis([row["ratio"] for row in data], NUMBER, "ours / printed"))
     y = by_name("what", list(found))
-    marks = {"x": x, "y": y, "color": kinds("reading", READINGS), "shape": shapes("reading", READINGS)}
+    marks = {"x": x, "y": y, "color": kinds("reading", model.READINGS), "shape": shapes("reading", model.READINGS)}
     layers = [level("x", x, 1, color=INK), layer("point", {**marks, "size": emphasised(120, 60)}, data, filled=True, opacity=1)]
     panel: Spec = {"height": 21 * len(found), "data": rows(data), "layer": layers}
     words = f"{len(found)} printed figures; on the line ours is the printed one."
@@ -302,7 +293,7 @@ def printed_picture() -> Chart:
 
 def figure5_picture() -> Chart:
     """Draw the designs of Figure 5 as stacked bars of memory and network time, a panel for each reading."""
-    bars = {reading: figure5(reading) for reading in READINGS}
+    bars = {reading: model.figure5(reading) for reading in model.READINGS}
     panels: list[Spec] = []
     stops: list[str] = []
     top = 1.12 * max(design.sequential_s for designs in bars.values() for design in designs)
@@ -341,7 +332,7 @@ def figure5_picture() -> Chart:
 
 def figure6_picture() -> Chart:
     """Draw T_mem / T_net over the years, a line for each topology, a panel for each reading."""
-    curves = {reading: figure6(reading) for reading in READINGS}
+    curves = {reading: model.figure6(reading) for reading in model.READINGS}
     everything = [ratio for lines in curves.values() for curve in lines.values() for _, ratio in curve]
     panels: list[Spec] = []
     stops: list[str] = []

@@ -14,7 +14,6 @@ from rankwise.models import fft3d
 from rankwise.papers import czechowski2012_balance as balance
 from rankwise.papers import czechowski2012_measured as measured
 from rankwise.papers import czechowski2012_model as model
-from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import printed
 from rankwise.papers.claims import NONE, Claim, Found, about, above, at_least, below, cannot, exactly
 
@@ -82,10 +81,10 @@ def _published(one: model.Published) -> Claim[Numbers]:
 
 def _cell(i: int) -> Claim[Numbers]:
     """A cell of Table 1 that follows from others: within 4 %, which their rounding leaves open."""
-    cell = table1.cells()[i]
+    cell = model.cells()[i]
 
     def ours(_: Numbers) -> Found:
-        now = table1.cells()[i]
+        now = model.cells()[i]
         return now.recomputed / now.value, f"{now.follows} by {now.rule}"
 
     says = f"{cell.symbol} ({cell.design}, {cell.column}) {cell.printed}"
@@ -139,7 +138,7 @@ def _stacked_keeps(of: Numbers) -> Found:
 
 def _memory_bound(of: Numbers) -> float:
     """T_mem / T_flops of the design that is bound by memory least."""
-    trend, year = table1.TREND, table1.LAST_YEAR
+    trend, year = model.TREND, model.LAST_YEAR
     found = []
     for design in ("cpu", "gpu"):
         words = fft3d.literal().words_per_point(model.N, trend["cache"].at(design, year) / _WORD_BYTES)
@@ -155,12 +154,12 @@ def _orders(of: Numbers) -> float:
 
 def _sent(of: Numbers) -> float:
     """Footnote 2: the share of its points that a node sends, of the fewer processors."""
-    return 1 - 1 / math.sqrt(table1.processors("gpu", 2020))
+    return 1 - 1 / math.sqrt(model.processors("gpu", 2020))
 
 
 def _growth(name: str, other: str, designs: tuple[str, str]) -> Callable[[Numbers], float]:
     def ours(_: Numbers) -> float:
-        ends = [table1.TREND[name].at(designs[0], y) / table1.TREND[other].at(designs[1], y) for y in (2010, 2020)]
+        ends = [model.TREND[name].at(designs[0], y) / model.TREND[other].at(designs[1], y) for y in (2010, 2020)]
         return ends[1] / ends[0]
 
     return ours
@@ -168,9 +167,9 @@ def _growth(name: str, other: str, designs: tuple[str, str]) -> Callable[[Number
 
 def _overtakes(design: str) -> float:
     """Year in which a link has the bandwidth of the memory."""
-    link, memory = table1.TREND["link_bandwidth"], table1.TREND["memory_bandwidth"]
+    link, memory = model.TREND["link_bandwidth"], model.TREND["memory_bandwidth"]
     now = memory.values[design][0].value / link.values["both"][0].value
-    return table1.FIRST_YEAR + 10.0 * math.log(now) / math.log(link.factor.value / memory.factor.value)
+    return model.FIRST_YEAR + 10.0 * math.log(now) / math.log(link.factor.value / memory.factor.value)
 
 
 def _later(of: Numbers) -> Found:
@@ -231,7 +230,7 @@ CLAIMS: Sequence[Claim[Numbers]] = (
           lambda of: _figure("keeneland", "memory_bandwidth")(of) / (_figure("keeneland", "io_bus_bandwidth")(of) or 1),
           "{:.0f} times slower", "rankwise machines show keeneland"),
     cannot("5.3.1", "MVAPICH-GPU: 45 % better", "other work's measurement"),
-    *(_cell(i) for i in range(len(table1.cells()))),
+    *(_cell(i) for i in range(len(model.cells()))),
     Claim("6", "n = 21,000 is a power of two (section 1)", exactly(1),
           lambda of: model.N / 2 ** round(math.log2(of.anton_points * 512)), "{:.2f} times the nearest"),
     *(_published(one) for one in model.PUBLISHED),

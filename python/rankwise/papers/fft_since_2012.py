@@ -13,8 +13,7 @@ from rankwise.blocks import Column, Picture, Table, records_table
 from rankwise.machine.description import PROJECTED, Description, format_quantity
 from rankwise.machine.library import all_machines, load_machine
 from rankwise.models import fft3d
-from rankwise.papers import czechowski2012_table1 as table1
-from rankwise.papers.czechowski2012_model import figure5, reproduced
+from rankwise.papers import czechowski2012_model as model
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, MUTED, NUMBER, SERIES, Chart, Spec, field_of, log_axis, rows, stop_of
 from rankwise.report.layers import by_name, emphasised, labels, layer
@@ -50,14 +49,14 @@ class Part(Record):
     )
 
     @property
-    def trend(self) -> table1.Trend:
+    def trend(self) -> model.Trend:
         """The row of Table 1."""
-        return table1.TREND[ASSUMED[self.quantity][0]]
+        return model.TREND[ASSUMED[self.quantity][0]]
 
     def doubled_years(self) -> float:
         """The real doubling time, from Table 1's base to what was built."""
         first = self.trend.values[ASSUMED[self.quantity][1]][0].value
-        return (self.year - table1.FIRST_YEAR) / math.log2(self.value / first)
+        return (self.year - model.FIRST_YEAR) / math.log2(self.value / first)
 
 
 PARTS = (
@@ -274,7 +273,7 @@ class LinkBalance(Record):
 
 def balance() -> LinkBalance:
     """Set the links of Frontier against its memory."""
-    frontier, trend = load_machine("frontier"), table1.TREND
+    frontier, trend = load_machine("frontier"), model.TREND
     memory = frontier.need("memory_bandwidth", "its balance").value
     predicted = trend["link_bandwidth"].at("both", 2020) / trend["memory_bandwidth"].at("gpu", 2020)
     return LinkBalance(predicted, (_injection(frontier) / FRONTIER_DIES) / (memory / FRONTIER_DIES))
@@ -358,7 +357,7 @@ def verdicts() -> list[Verdict]:
         Verdict(
             2, "at equal peak a CPU-like machine is about 3.2 times as fast", None,
             sorted([lanes.cpu_over_gpu_own_network, lanes.cpu_over_gpu_injection]),
-            f"{_cpu_machines_of(table1.TREND['machine_peak'].at('both', table1.LAST_YEAR))}; the model says that as "
+            f"{_cpu_machines_of(model.TREND['machine_peak'].at('both', model.LAST_YEAR))}; the model says that as "
             f"many Fugaku nodes as have Frontier's peak would be {lanes.cpu_over_gpu_injection:.0f} times as fast where "
             f"injection is the limit and {lanes.cpu_over_gpu_own_network:.2g} times over their own torus (printed Eq. 5)",
         ),
@@ -478,8 +477,8 @@ def spans() -> list[Span]:
     """T_mem / T_net and the fraction of peak, predicted under both readings and real."""
     step, ours = largest_step(), (("ours, effective", fft3d.EFFECTIVE), ("ours, literal", fft3d.LITERAL))
     ratio = {"predicted, figures": 1 / 2.8}
-    ratio |= {whose: gpu.memory_s / gpu.network_s for whose, reading in ours for gpu in (figure5(reading).gpu,)}
-    share = {"predicted, printed": 0.0008} | {whose: reproduced(reading)["gpu_share"] for whose, reading in ours}
+    ratio |= {whose: gpu.memory_s / gpu.network_s for whose, reading in ours for gpu in (model.figure5(reading).gpu,)}
+    share = {"predicted, printed": 0.0008} | {whose: model.reproduced(reading)["gpu_share"] for whose, reading in ours}
     return [
         *(Span(RATIO, whose, value, value) for whose, value in ratio.items()),
         Span(RATIO, "GESTS, Frontier", *step.mem_over_net_measured),

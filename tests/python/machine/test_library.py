@@ -23,7 +23,7 @@ from rankwise.machine.description import (
     set_figures,
 )
 from rankwise.machine.library import all_machines, files, load_machine
-from rankwise.papers import czechowski2012_table1 as table1
+from rankwise.papers import czechowski2012_model as model
 from rankwise.workloads.exchange import Asked, make_cases
 
 MACHINES = all_machines()
@@ -185,10 +185,10 @@ def test_published_sums() -> None:
 def test_the_paper_s_designs_are_those_of_its_table(design: str, year: int) -> None:
     machine = load_machine(f"paper-{design}-{year}")
     for key in ("node_peak", "memory_bandwidth", "cache", "line"):
-        assert machine.get(key) == pytest.approx(table1.TREND[key].at(design, year), rel=1e-6), key
-    assert machine.get("link_bandwidth") == pytest.approx(table1.TREND["link_bandwidth"].at("both", year))
+        assert machine.get(key) == pytest.approx(model.TREND[key].at(design, year), rel=1e-6), key
+    assert machine.get("link_bandwidth") == pytest.approx(model.TREND["link_bandwidth"].at("both", year))
     assert machine.get("nodes") == pytest.approx(
-        table1.TREND["machine_peak"].at("both", year) / table1.TREND["node_peak"].at(design, year), rel=1e-3
+        model.TREND["machine_peak"].at("both", year) / model.TREND["node_peak"].at(design, year), rel=1e-3
     )
 
 

@@ -26,7 +26,7 @@ from rankwise.papers import (
     czechowski2012_balance,
     czechowski2012_claims,
     czechowski2012_measured,
-    czechowski2012_table1,
+    czechowski2012_model,
     fft_since_2012,
     hunold2020,
     hunold2020_claims,
@@ -194,15 +194,15 @@ def _czechowski(patch: Patch, random: Random) -> Reproduction:
     wrong, trend = random.choice([1.001, 30]), {}
     kappas = {name: kappa + random.choice([0, 0.6]) for name, kappa in czechowski2012_balance.KAPPAS.items()}
     patch.setattr(czechowski2012_balance, "KAPPAS", kappas)
-    for key, row in czechowski2012_table1.TREND.items():
+    for key, row in czechowski2012_model.TREND.items():
         values = {
             design: tuple(dataclasses.replace(end, value=end.value * _factor(random, min(wrong, 2))) for end in ends)
             for design, ends in row.values.items()
         }
         factor = dataclasses.replace(row.factor, value=row.factor.value * _factor(random, wrong))
         trend[key] = dataclasses.replace(row, values=values, factor=factor)
-    patch.setattr(czechowski2012_table1, "TREND", trend)
-    patch.setattr(czechowski2012_table1, "TRENDS", tuple(trend.values()))
+    patch.setattr(czechowski2012_model, "TREND", trend)
+    patch.setattr(czechowski2012_model, "TRENDS", tuple(trend.values()))
     counted = [
         {**row, **{name: row[name] * by * _factor(random) for name in ("loads_missed", "flops")}}
         for by in (_factor(random, 4),) for row in czechowski2012_claims.counted_misses()

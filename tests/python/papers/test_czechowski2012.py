@@ -7,7 +7,6 @@ import pytest
 from rankwise.models import fft3d
 from rankwise.papers import czechowski2012 as page
 from rankwise.papers import czechowski2012_model as paper
-from rankwise.papers import czechowski2012_table1 as table1
 from rankwise.papers import fft_since_2012 as since
 
 LITERAL, EFFECTIVE = fft3d.LITERAL, fft3d.EFFECTIVE
@@ -66,7 +65,7 @@ def test_the_gpu_design_by_hand() -> None:
 
 def test_the_logarithm_is_below_1_for_both_designs() -> None:
     for design, expected in (("gpu", 0.64), ("cpu", 0.61)):
-        words = table1.TREND["cache"].at(design, 2020) / 16
+        words = paper.TREND["cache"].at(design, 2020) / 16
         assert math.log(paper.N) / math.log(words) == pytest.approx(expected, abs=5e-3)
 
 
@@ -105,9 +104,9 @@ def test_the_ideal_mapping_is_p_to_the_sixth_faster() -> None:
 
 
 def test_the_cells_that_contradict_the_table() -> None:
-    wrong = {(cell.name, cell.design, cell.column) for cell in table1.cells() if cell.verdict == table1.CONTRADICTS}
+    wrong = {(cell.name, cell.design, cell.column) for cell in paper.cells() if cell.verdict == paper.CONTRADICTS}
     assert wrong == {("cores", "cpu", "2020"), ("nodes", "cpu", "2020")}
-    for cell in table1.cells():
+    for cell in paper.cells():
         if (cell.name, cell.design, cell.column) not in wrong:
             assert abs(cell.difference) < 0.05, cell
 
@@ -118,22 +117,22 @@ def test_printed_figures_hold_what_rounds_to_them() -> None:
         ("18k", 18e3, 17500, 18500),
         ("134", 134, 133.5, 134.5),
     ):  # fmt: skip
-        printed = table1.Printed.of(text)
+        printed = paper.Printed.of(text)
         assert (printed.value, printed.low, printed.high) == pytest.approx((value, low, high))
 
 
 def test_extrapolation_gives_the_table_at_both_ends() -> None:
-    first = {(row.name, row.design): row.value for row in table1.table_at(2010)}
-    last = {(row.name, row.design): row.value for row in table1.table_at(2020)}
+    first = {(row.name, row.design): row.value for row in paper.table_at(2010)}
+    last = {(row.name, row.design): row.value for row in paper.table_at(2020)}
     assert first[("node_peak", "gpu")] == 515e9
     assert last[("node_peak", "gpu")] == pytest.approx(30.385e12)
     assert last[("nodes", "cpu")] == pytest.approx(1.345e6, rel=1e-3)
-    doubled = table1.TREND["link_bandwidth"].at_by_doubling("both", 2012.25)
+    doubled = paper.TREND["link_bandwidth"].at_by_doubling("both", 2012.25)
     assert doubled == pytest.approx(20e9)
 
 
 def test_slips_name_what_follows() -> None:
-    follows = {slip.what: slip.follows for slip in table1.slips()}
+    follows = {slip.what: slip.follows for slip in paper.slips()}
     assert follows["ten-year factor of the memory bandwidth"] == pytest.approx(10.08, abs=5e-3)
     assert follows["share of 4 EF/s that 2.8 PF/s are"] == pytest.approx(0.0007)
     assert follows["processors of CPU-1 over those of the GPU system, by Table 1"] == pytest.approx(9.6, abs=0.05)
