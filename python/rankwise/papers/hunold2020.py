@@ -13,22 +13,11 @@ import numpy as np
 
 from rankwise.blocks import Column, Picture, Table
 from rankwise.papers import cited
-from rankwise.papers import hunold2020_times as measured
+from rankwise.papers import hunold2020_scores as scores
 from rankwise.papers.claims import claims_section, judge
 from rankwise.papers.hunold2020_claims import CLAIMS, Evidence
-from rankwise.papers.hunold2020_scores import (
-    COMPARED,
-    EFFORT_S,
-    SHOWN,
-    Distribution,
-    Scored,
-    distributions,
-    instances,
-    scored,
-    throughput_instances,
-)
+from rankwise.papers.hunold2020_scores import COMPARED, STENCILS
 from rankwise.papers.hunold2020_simgrid import kept, kept_section, whole
-from rankwise.papers.hunold2020_times import STENCILS, published_times
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, MUTED, SERIES, SURFACE, Chart, Spec, field_of, rows, stop_of
 from rankwise.report.layers import by_name, emphasised, labels, layer, level, ranged
@@ -42,10 +31,12 @@ _MOST = 2.2  # of blocked, that is drawn; what lies beyond is counted at the edg
 class Figures(Record):
     """Mapping ranks to nodes for stencils: the paper's sentences, scores and times beside ours."""
 
-    boxes: Sequence[Distribution] = key("Figure 8: by stencil, objective and mapper, relative to blocked", name="reduction")
-    results: Sequence[Scored] = key("the instances of Figure 8", name="instances")
-    large: Sequence[Scored] = key("the two throughput grids of Figures 6 and 7", name="throughput_grids")
-    lines: Sequence[measured.Line] = key("the law of J_max by machine")
+    boxes: Sequence[scores.Distribution] = key(
+        "Figure 8: by stencil, objective and mapper, relative to blocked", name="reduction"
+    )
+    results: Sequence[scores.Scored] = key("the instances of Figure 8", name="instances")
+    large: Sequence[scores.Scored] = key("the two throughput grids of Figures 6 and 7", name="throughput_grids")
+    lines: Sequence[scores.Line] = key("the law of J_max by machine")
     instantiation_s: Mapping[str, float] = key("mean time of computing a mapping, by mapper")
     kept = computed("simulated times that the package keeps", int, lambda _: len(kept()))
     campaign = computed("simulated times that the whole campaign has", int, lambda _: whole())
@@ -53,18 +44,19 @@ class Figures(Record):
 
 def reproduce() -> Reproduction:
     """Compute everything anew (some seconds) and put it beside the paper's sentences."""
-    results = [scored(instance) for instance in instances()]
-    large = [scored(instance) for instance in throughput_instances()]
-    boxes = distributions(results)
-    times, seconds = published_times(), measured.instantiation()
-    lines = {machine: measured.fit_line(machine, times) for machine in measured.MACHINES}
+    results = [scores.scored(instance) for instance in scores.instances()]
+    large = [scores.scored(instance) for instance in scores.throughput_instances()]
+    boxes = scores.distributions(results)
+    times, seconds = scores.published_times(), scores.instantiation()
+    lines = {machine: scores.fit_line(machine, times) for machine in scores.MACHINES}
     verdicts = judge(CLAIMS, Evidence(results, large, times), "rankwise reproduce hunold2020")
     below = sum(
-        row.scores["refined"][0] <= min(row.scores[mapper][0] for mapper in SHOWN if mapper != "refined") for row in results
+        row.scores["refined"][0] <= min(row.scores[mapper][0] for mapper in scores.SHOWN if mapper != "refined")
+        for row in results
     )
     grids = len({(row.instance.grid, row.instance.nodes) for row in results})
     answer = [
-        f"refined (about {EFFORT_S * 1e3:.0f} ms a grid) sends no more between nodes than any other mapper, the general "
+        f"refined (about {scores.EFFORT_S * 1e3:.0f} ms a grid) sends no more between nodes than any other mapper, the general "
         f"ones included, in {below} of {len(results)} instances."
     ]
     return Reproduction(
@@ -94,7 +86,7 @@ def reproduce() -> Reproduction:
                 ["J_sum and J_max on 50x48 (N = 50) and 75x64 (N = 100), 48 ranks a node."],
                 [_score_table(large)],
             ),
-            *measured.sections(times, lines, seconds),
+            *scores.sections(times, lines, seconds),
             kept_section(),
         ],
         claims=verdicts,
@@ -109,7 +101,7 @@ def reproduce() -> Reproduction:
     )
 
 
-_BOXES: Sequence[Column[Distribution]] = (
+_BOXES: Sequence[Column[scores.Distribution]] = (
     Column(None, "stencil"),
     Column(None, "objective"),
     Column(None, "mapper"),
@@ -121,7 +113,7 @@ _BOXES: Sequence[Column[Distribution]] = (
 )
 
 
-def _box_table(boxes: Mapping[tuple[str, str, str], Distribution]) -> Table[Distribution]:
+def _box_table(boxes: Mapping[tuple[str, str, str], scores.Distribution]) -> Table[scores.Distribution]:
     def of(stencil: str, objective: str) -> Column[str]:
         head = f"{stencil}, {objective.replace('j', 'J')}"
         return Column(
@@ -135,7 +127,7 @@ def _box_table(boxes: Mapping[tuple[str, str, str], Distribution]) -> Table[Dist
     return Table(_BOXES, list(boxes.values()), name="reduction", caption=caption, readers=Table(columns, COMPARED))
 
 
-def _bound_table(results: Sequence[Scored]) -> Table[str]:
+def _bound_table(results: Sequence[scores.Scored]) -> Table[str]:
     def of(stencil: str, ndim: int) -> Column[str]:
         group = [row for row in results if row.instance.stencil == stencil and len(row.instance.grid) == ndim]
         bound = sum(row.bound for row in group)
@@ -146,15 +138,15 @@ def _bound_table(results: Sequence[Scored]) -> Table[str]:
 
     columns: list[Column[str]] = [Column("mapper", str, key="mapper")]
     columns += [of(stencil, ndim) for stencil in STENCILS for ndim in (2, 3)]
-    return Table(columns, SHOWN, name="bound", caption="J_sum over the lower bound, summed over 72 grids each.")
+    return Table(columns, scores.SHOWN, name="bound", caption="J_sum over the lower bound, summed over 72 grids each.")
 
 
-def _score_table(large: Sequence[Scored]) -> Table[Any]:
-    def of(row: Scored) -> Column[str]:
+def _score_table(large: Sequence[scores.Scored]) -> Table[Any]:
+    def of(row: scores.Scored) -> Column[str]:
         head = f"N={row.instance.nodes}, {row.instance.stencil}"
-        return Column(head, lambda mapper: "{}/{}".format(*row.scores[mapper]) if mapper in SHOWN else row.bound)
+        return Column(head, lambda mapper: "{}/{}".format(*row.scores[mapper]) if mapper in scores.SHOWN else row.bound)
 
-    columns: list[Column[tuple[Scored, str]]] = [
+    columns: list[Column[tuple[scores.Scored, str]]] = [
         Column(None, lambda found: found[0].instance.nodes, key="nodes"),
         Column(None, lambda found: "x".join(map(str, found[0].instance.grid)), key="grid"),
         Column(None, lambda found: found[0].instance.stencil, key="stencil"),
@@ -163,12 +155,12 @@ def _score_table(large: Sequence[Scored]) -> Table[Any]:
         Column(None, lambda found: found[0].scores[found[1]][1], key="j_max"),
         Column(None, lambda found: found[0].bound, key="j_sum_bound"),
     ]
-    readers = Table([Column("mapper", str), *map(of, large)], (*SHOWN, "lower bound"))
-    every = [(row, mapper) for row in large for mapper in SHOWN]
+    readers = Table([Column("mapper", str), *map(of, large)], (*scores.SHOWN, "lower bound"))
+    every = [(row, mapper) for row in large for mapper in scores.SHOWN]
     return Table(columns, every, name="scores", caption="J_sum/J_max on the throughput grids.", readers=readers)
 
 
-def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
+def _draw(boxes: Mapping[tuple[str, str, str], scores.Distribution]) -> Chart:
     return reduction_picture({
         f"{stencil}, {objective.replace('j', 'J')}": [boxes[stencil, objective, mapper] for mapper in COMPARED]
         for stencil in STENCILS
@@ -176,7 +168,7 @@ def _draw(boxes: Mapping[tuple[str, str, str], Distribution]) -> Chart:
     })  # fmt: skip
 
 
-def reduction_picture(panels: Mapping[str, Sequence[Distribution]]) -> Chart:
+def reduction_picture(panels: Mapping[str, Sequence[scores.Distribution]]) -> Chart:
     """Draw one panel a title: for each mapper the distribution of its reductions, whiskers and outliers inside the axis."""
     drawn: list[Spec] = []
     stops: list[str] = []

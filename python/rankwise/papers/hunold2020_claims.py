@@ -16,10 +16,10 @@ from rankwise.library import header
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
 from rankwise.mapping import MapResult, map_grid
+from rankwise.papers import hunold2020_scores as scores
 from rankwise.papers import printed
 from rankwise.papers.claims import ANY, NONE, Allowed, Claim, Found, about, above, at_least, cannot, counted, exactly, up_to
-from rankwise.papers.hunold2020_scores import COMPARED, Distribution, Scored, distributions
-from rankwise.papers.hunold2020_times import GRIDS, MACHINES, STENCILS, TABLES, PublishedTime, by_place, fit_line
+from rankwise.papers.hunold2020_scores import COMPARED, GRIDS, MACHINES, STENCILS, TABLES
 from rankwise.units import format_time
 from rankwise.workloads.exchange import balanced_grid
 
@@ -44,9 +44,9 @@ def instantiated() -> dict[str, float]:
 class Evidence:
     """What the sentences are about: our scores of all instances, the printed times, and how long our mappers take."""
 
-    results: Sequence[Scored]
-    large: Sequence[Scored]
-    times: Sequence[PublishedTime]
+    results: Sequence[scores.Scored]
+    large: Sequence[scores.Scored]
+    times: Sequence[scores.PublishedTime]
     seconds: Mapping[str, float] = field(default_factory=instantiated)
     machines: Mapping[str, Description] = field(
         default_factory=lambda: {name: load_machine(listed) for name, listed in LISTED.items()}
@@ -58,14 +58,14 @@ class Evidence:
     call: str = "MPIX_Cart_stencil_comm"  # Listing 1
 
     @cached_property
-    def _boxes(self) -> Mapping[tuple[str, str, str], Distribution]:
-        return distributions(self.results)
+    def _boxes(self) -> Mapping[tuple[str, str, str], scores.Distribution]:
+        return scores.distributions(self.results)
 
     @cached_property
     def _at(self) -> Mapping[tuple[str, int, str, int, str], float]:
-        return by_place(self.times)
+        return scores.by_place(self.times)
 
-    def box(self, stencil: str, mapper: str) -> Distribution:
+    def box(self, stencil: str, mapper: str) -> scores.Distribution:
         return self._boxes[stencil, "j_sum", mapper]
 
     def score(self, nodes: int, stencil: str, mapper: str) -> tuple[int, int]:
@@ -196,7 +196,7 @@ def _nodecart(of: Evidence) -> Found:
 
 def _worse_than_predicted(of: Evidence) -> Found:
     """VieM's times by what its J_max predicts, against those of the others on JUWELS."""
-    line = fit_line("JUWELS", of.times)
+    line = scores.fit_line("JUWELS", of.times)
 
     def off(mapper: str) -> float:
         score = of.score(50, NEAR, mapper)[1]

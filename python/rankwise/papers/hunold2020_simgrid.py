@@ -18,17 +18,8 @@ from rankwise.blocks import Column, Picture, Table
 from rankwise.engines.platform import System
 from rankwise.engines.session import simulate_rows
 from rankwise.papers import DATA, cited, printed
-from rankwise.papers.hunold2020_times import (
-    GRIDS,
-    MACHINES,
-    PUBLISHED,
-    RANKS_PER_NODE,
-    STENCILS,
-    Line,
-    by_place,
-    fit_line,
-    published_times,
-)
+from rankwise.papers import hunold2020_scores as scores
+from rankwise.papers.hunold2020_scores import GRIDS, MACHINES, STENCILS
 from rankwise.progress import tell
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import INK, Chart, Spec, field_of, series_scale, stop_of
@@ -41,7 +32,7 @@ from rankwise.workloads.stencil import StencilCase, stencil_cases
 
 SIZES = tuple(2**power for power in range(6, 20))
 TOPOLOGY = {50: "fat-tree:32x2:2", 100: "fat-tree:32x4:2"}
-MAPPINGS = (*PUBLISHED, "refined", "random")
+MAPPINGS = (*scores.PUBLISHED, "refined", "random")
 LINK_BYTES_PER_S = 12.5e9  # 100 Gbit/s, section VI-A
 # Not in the paper. Two sockets of six channels DDR4-2666 move 256 GB/s; a message inside a node is copied into shared
 # memory and out of it, so that each byte is read twice and written twice.
@@ -94,7 +85,7 @@ class Figures(Record):
     paper = computed("the paper's id", str, lambda _: "hunold2020")
     engine = computed("what made the figures: simgrid", str, lambda _: "simgrid")
     assumed = computed("what the paper does not say and the simulation needs", Mapping[str, float], lambda _: ASSUMED)
-    lines: Sequence[Line] = key("the law of J_max by machine")
+    lines: Sequence[scores.Line] = key("the law of J_max by machine")
     agreement: Sequence[Agreement] = key("how far simulated and published speed-ups agree, by machine and size")
     rows: Sequence[Compared] = key("simulated times and speed-ups beside those published")
 
@@ -120,17 +111,17 @@ def simulated(
         cases = [
             case
             for stencil in STENCILS
-            for case in stencil_cases(GRIDS[count], [RANKS_PER_NODE] * count, stencil, [False, False], MAPPINGS, sizes)
+            for case in stencil_cases(GRIDS[count], [scores.PPN] * count, stencil, [False, False], MAPPINGS, sizes)
         ]
         machine = system()
-        rows += simulate_rows(machine, cases, TOPOLOGY[count], None, machine.placement(RANKS_PER_NODE), folder, jobs)
+        rows += simulate_rows(machine, cases, TOPOLOGY[count], None, machine.placement(scores.PPN), folder, jobs)
     return times_of(rows)
 
 
 def times_of(rows: Sequence[Row]) -> list[Simulated]:
     """Return the times of simulated cases."""
     return [
-        Simulated(case.ranks // RANKS_PER_NODE, case.stencil, case.message_bytes, case.mapping, row.time_s)
+        Simulated(case.ranks // scores.PPN, case.stencil, case.message_bytes, case.mapping, row.time_s)
         for row in rows
         if isinstance(case := row.case, StencilCase)
     ]
@@ -141,7 +132,7 @@ def compare(times: Sequence[Simulated], word_bytes: int = 1) -> list[Compared]:
 
     With ``word_bytes`` the printed sizes are read as words of so many bytes.
     """
-    printed = by_place(published_times())
+    printed = scores.by_place(scores.published_times())
     own = {(t.nodes, t.stencil, t.message_bytes, t.mapping): t.time_s for t in times}
     found = []
     for time in times:
@@ -241,7 +232,7 @@ def _mean_error(agreed: Sequence[Agreement]) -> float:
 
 def reproduction(rows: Sequence[Compared], as_words: Sequence[Compared]) -> Reproduction:
     """Put simulated speed-ups beside the published ones, and say which reading of the printed sizes they speak for."""
-    lines = [fit_line(machine) for machine in MACHINES]
+    lines = [scores.fit_line(machine) for machine in MACHINES]
     explained, s_per_byte = [line.explained for line in lines], [line.s_per_byte for line in lines]
     agreed = agreements(rows)
     of_bytes, of_words = _mean_error(agreed), _mean_error(agreements(as_words))
@@ -336,12 +327,12 @@ def _speedup_table(rows: Sequence[Compared]) -> Table[Compared]:
     return Table(columns, rows, name="speedups", caption=caption, readers=readers)
 
 
-def _line_table(lines: Sequence[Line]) -> Table[Line]:
-    def share(name: str) -> Callable[[Line], float]:
+def _line_table(lines: Sequence[scores.Line]) -> Table[scores.Line]:
+    def share(name: str) -> Callable[[scores.Line], float]:
         return lambda line: line.share[name]
 
-    names = [name for name in (*PUBLISHED, "random") if all(name in line.share for line in lines)]
-    columns: Sequence[Column[Line]] = (
+    names = [name for name in (*scores.PUBLISHED, "random") if all(name in line.share for line in lines)]
+    columns: Sequence[Column[scores.Line]] = (
         Column("machine", "machine"),
         Column("a", "intercept_s", lambda time_s: f"{time_s * 1e6:.1f} us", "a_s"),
         Column("1 / b", "s_per_byte", lambda beta: f"{1e-9 / beta:.2f} GB/s", "b_s_per_byte"),
@@ -367,7 +358,7 @@ def _draw(rows: Sequence[Compared]) -> Chart:
         {
             machine: {
                 mapping: [(r.speedup, r.published[machine]) for r in rows if r.mapping == mapping and machine in r.published]
-                for mapping in (*PUBLISHED[1:], "random")
+                for mapping in (*scores.PUBLISHED[1:], "random")
             }
             for machine in MACHINES
         }

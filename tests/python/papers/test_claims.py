@@ -32,7 +32,6 @@ from rankwise.papers import (
     hunold2020_claims,
     hunold2020_scores,
     hunold2020_simgrid,
-    hunold2020_times,
     paper_named,
     wagner2024,
     wagner2024_claims,
@@ -42,7 +41,7 @@ from rankwise.papers import (
     werner2023_tradeoff,
 )
 from rankwise.papers.claims import ANY, CANNOT, Claim
-from rankwise.papers.hunold2020_times import published_times
+from rankwise.papers.hunold2020_scores import published_times
 from rankwise.papers.wagner2024_effects import Series
 from rankwise.report.reproduction import Reproduction, Section
 from rankwise.slurm.script import Settings
@@ -230,28 +229,28 @@ def _hunold(patch: Patch, random: Random) -> Reproduction:
 
     by = _factor(random, 5)
 
-    def time_of(time: hunold2020_times.PublishedTime) -> float:
+    def time_of(time: hunold2020_scores.PublishedTime) -> float:
         slow = {"viem": viem, "blocked": blocked}.get(time.mapping, 1)
         if flat or blocked > 1:
             return 1e-6 * time.message_bytes * _factor(random, 1.01) * slow
         return time.time_s * _factor(random, max(by, 1.01)) * slow
 
     times = tuple(dataclasses.replace(time, time_s=time_of(time)) for time in published_times())
-    seconds = {name: [1e-3 * _factor(random, 50)] * 3 for name in hunold2020_times.INSTANTIATED}
+    seconds = {name: [1e-3 * _factor(random, 50)] * 3 for name in hunold2020_scores.INSTANTIATED}
     kept = [
         dataclasses.replace(time, time_s=time.time_s * _factor(random, 20))
         for time in hunold2020_simgrid.kept()
         if time.message_bytes > 4096 or random.random() < 0.9
     ]
     whole = len(kept) if random.random() < 0.5 else 588
-    patch.setattr(hunold2020, "scored", scored)
+    patch.setattr(hunold2020_scores, "scored", scored)
+    patch.setattr(hunold2020_scores, "published_times", lambda: times)
     for module in (hunold2020, hunold2020_simgrid):
-        patch.setattr(module, "published_times", lambda: times)
         patch.setattr(module, "kept", lambda: kept)
     patch.setattr(hunold2020_simgrid, "whole", lambda: whole)
-    patch.setattr(hunold2020_times, "instantiation", lambda: seconds)
-    every, last = hunold2020.instances(), int(random.choice([25, 28, 31]))
-    patch.setattr(hunold2020, "instances", lambda: [one for one in every if one.nodes <= last])
+    patch.setattr(hunold2020_scores, "instantiation", lambda: seconds)
+    every, last = hunold2020_scores.instances(), int(random.choice([25, 28, 31]))
+    patch.setattr(hunold2020_scores, "instances", lambda: [one for one in every if one.nodes <= last])
     ours = {name: 1e-5 * _factor(random, 5) * random.choice([1, 20000]) for name in hunold2020_claims.instantiated()}
     load = _other_machine(random, True)
     machines = {name: load(listed) for name, listed in hunold2020_claims.LISTED.items()}
@@ -297,7 +296,7 @@ def worlds(paper: str) -> list[Reproduction]:
 def printed(paper: str) -> Reproduction:
     """The paper redone with its data as they are, our search of mappings short."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hunold2020, "scored", partial(hunold2020_scores.scored, effort_s=1e-4))
+        patch.setattr(hunold2020_scores, "scored", partial(hunold2020_scores.scored, effort_s=1e-4))
         return paper_named(paper).reproduce()
 
 

@@ -22,7 +22,7 @@ SCORES = Path(__file__).parents[2] / "data" / "hunold2020_scores.csv"
 
 @pytest.fixture(scope="module")
 def results() -> list[scores.Scored]:
-    return [hunold2020.scored(instance) for instance in hunold2020.instances()]
+    return [scores.scored(instance) for instance in scores.instances()]
 
 
 def test_the_instances_are_those_of_the_published_scores() -> None:
@@ -31,14 +31,14 @@ def test_the_instances_are_those_of_the_published_scores() -> None:
     published = {(row["nodes"], row["ranks_per_node"], row["grid"], row["stencil"]) for row in rows}
     ours = {
         (str(i.nodes), str(i.ranks_per_node), "x".join(map(str, i.grid)), i.stencil)
-        for i in [*hunold2020.instances(), *hunold2020.throughput_instances()]
+        for i in [*scores.instances(), *scores.throughput_instances()]
     }
-    assert len(hunold2020.instances()) == 432
+    assert len(scores.instances()) == 432
     assert ours == published
 
 
 def test_every_instance_has_all_three_general_mappers() -> None:
-    for instance in [*hunold2020.instances(), *hunold2020.throughput_instances()]:
+    for instance in [*scores.instances(), *scores.throughput_instances()]:
         assert scores.peers()[instance].keys() == {"viem", "kahip", "scotch"}
 
 
@@ -55,8 +55,8 @@ def test_refined_is_as_near_to_the_bound_as_promised(results: list[scores.Scored
 
 
 def test_what_is_printed_has_its_schema(results: list[scores.Scored], monkeypatch: pytest.MonkeyPatch) -> None:
-    known, score = {row.instance: row for row in results}, hunold2020.scored
-    monkeypatch.setattr(hunold2020, "scored", lambda instance: known.get(instance) or score(instance))
+    known, score = {row.instance: row for row in results}, scores.scored
+    monkeypatch.setattr(scores, "scored", lambda instance: known.get(instance) or score(instance))
     found = Reproduced(hunold2020.reproduce(), [])
     schemas.check("reproduce-hunold2020", json.loads(json_text(found.to_dict())))
     held = {(claim.where, claim.says): claim.holds for claim in found.reproduction.claims}

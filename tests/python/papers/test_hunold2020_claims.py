@@ -7,8 +7,8 @@ import pytest
 
 from rankwise.papers.claims import Verdict, judge
 from rankwise.papers.hunold2020_claims import CLAIMS, Evidence
+from rankwise.papers.hunold2020_scores import INSTANTIATED, MACHINES, TABLES, fit_line, instantiation, published_times, sections
 from rankwise.papers.hunold2020_simgrid import GRIDS, MAPPINGS, STENCILS, Simulated, compare, kept, kept_section, whole
-from rankwise.papers.hunold2020_times import INSTANTIATED, MACHINES, TABLES, fit_line, instantiation, published_times, sections
 
 SECONDS = {"hyperplane": [1e-3] * 4, "kd-tree": [1e-3] * 4, "nodecart": [2e-3] * 4, "stencil-strips": [3e-3] * 4}
 

@@ -9,8 +9,8 @@ import pytest
 import schemas
 from rankwise.api.reporting import Reproduced
 from rankwise.files import json_text
+from rankwise.papers.hunold2020_scores import MACHINES, PUBLISHED, PublishedTime, fit_line, our_scores, published_times
 from rankwise.papers.hunold2020_simgrid import GRIDS, STENCILS, agreements, compare, reproduction, times_of
-from rankwise.papers.hunold2020_times import MACHINES, PUBLISHED, PublishedTime, fit_line, our_scores, published_times
 from rankwise.report.reproduction import render
 from rankwise.workloads.base import Row
 from rankwise.workloads.stencil import StencilCase

@@ -13,15 +13,14 @@ import pytest
 from rankwise.papers import (
     czechowski2012,
     czechowski2012_claims,
-    hunold2020,
     hunold2020_claims,
+    hunold2020_scores,
     wagner2024,
     wagner2024_claims,
     werner2023,
     werner2023_claims,
 )
 from rankwise.papers.claims import Claim, Verdict, judge
-from rankwise.papers.hunold2020_times import published_times
 from rankwise.papers.index import page
 
 PAGE = Path(__file__).parents[3] / "docs" / "papers.md"
@@ -30,9 +29,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "papers.md"
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, Sequence[Verdict]]:
     # Of hunold2020 without the times of our mappers, which differ from run to run, and with a smaller effort of ours.
-    results = [hunold2020.scored(instance, 1e-4) for instance in hunold2020.instances()]
-    large = [hunold2020.scored(instance, 1e-4) for instance in hunold2020.throughput_instances()]
-    evidence = hunold2020_claims.Evidence(results, large, published_times())
+    results = [hunold2020_scores.scored(instance, 1e-4) for instance in hunold2020_scores.instances()]
+    large = [hunold2020_scores.scored(instance, 1e-4) for instance in hunold2020_scores.throughput_instances()]
+    evidence = hunold2020_claims.Evidence(results, large, hunold2020_scores.published_times())
     return {
         "wagner2024": wagner2024.reproduce().claims,
         "werner2023": werner2023.reproduce().claims,
