@@ -163,9 +163,7 @@ def checked(path: Path | None) -> Path | None:
 
 def plotted(line: Timeline, what: str) -> TimelinePlot:
     """Draw a time line of ``what``."""
-    from rankwise.report.program import path_words, timeline_picture, timeline_title
+    from rankwise.report.program import timeline_picture
 
-    title = timeline_title(line, "round")
-    return TimelinePlot(
-        timeline_picture(line, title), [f"A round takes {format_time(line.length_s)}", f"{what}.", path_words(line)], line=line
-    )
+    chart = timeline_picture(line, "round")
+    return TimelinePlot(chart, [f"A round takes {format_time(line.length_s)}", f"{what}.", chart.description], line=line)

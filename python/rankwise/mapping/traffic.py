@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,24 +21,10 @@ from rankwise.errors import InputError
 from rankwise.files import plain, read_text
 from rankwise.mapping.graph import divided_by_kahip
 from rankwise.mapping.levels import Above, LevelScore, crossings
-from rankwise.mapping.mapper import (
-    ALL,
-    GRAPH,
-    USUAL,
-    Effort,
-    How,
-    Mappings,
-    MapResult,
-    best_of,
-    choose,
-    results_of,
-    steps_of,
-)  # fmt: skip
+from rankwise.mapping.mapper import ALL, GRAPH, USUAL, Effort, How, Mappings, MapResult, best_of, choose, results_of, steps_of
 from rankwise.observe.record import MAGIC, Record, read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     Nodes: TypeAlias = NDArray[np.int32]

@@ -14,16 +14,7 @@ from rankwise.observe.call_sites import call_sites, site_text
 from rankwise.observe.sizes import SizeClass
 from rankwise.report.document import Badge, Change, Document, Figure, Next, Section
 from rankwise.report.pairs import matrix_picture
-from rankwise.report.program import (
-    OF_COLLECTIVES,
-    OF_RANKS,
-    OF_WAITS,
-    headroom_picture,
-    path_words,
-    step_picture,
-    timeline_picture,
-    timeline_title,
-)
+from rankwise.report.program import OF_COLLECTIVES, OF_RANKS, OF_WAITS, headroom_picture, step_picture, timeline_picture
 from rankwise.report.words import quality_badge
 from rankwise.units import format_count, format_number, format_share, format_span, format_time, format_volume
 
@@ -47,11 +38,10 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
         lambda: step_picture(evidence, title, caption))]))  # fmt: skip
     sections += _where_sections(evidence)
     if evidence.timeline is not None and evidence.timeline.path:
-        line = evidence.timeline
-        title = timeline_title(line, evidence.per)
-        drawn = Picture("timeline-ranks", path_words(line), lambda: timeline_picture(line, timeline_title(line, evidence.per)))
+        chart = timeline_picture(evidence.timeline, evidence.per)
+        drawn = Picture("timeline-ranks", chart.description, lambda: chart)
         note = f"One {evidence.per}, the one of median length: ranks down, time across, arrows are messages."
-        sections.append(Section("time-line", title, [note], [drawn]))
+        sections.append(Section("time-line", chart.title, [note], [drawn]))
     if len(evidence.traffic.bytes) and len(hosts) > 1:
         start, best = start_of(advice.mappings), advice.mappings.best
         shown = [("now", start), ("placed by the file", best)] if best is not start else [("now", start)]

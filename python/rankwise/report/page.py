@@ -25,7 +25,7 @@ from rankwise.report.inputs import MappingInstance, MappingResult
 from rankwise.report.links import Launches, interpolates, link_picture, links_picture
 from rankwise.report.machine_boxes import between, machine_boxes, undrawn
 from rankwise.report.nodemaps import can_draw, cost_picture, node_map_picture, shown_part
-from rankwise.report.program import path_words, timeline_picture, timeline_title
+from rankwise.report.program import timeline_picture
 from rankwise.report.words import headline, is_poor, machine_badge, point_time, quality_badge, timing, with_interval
 from rankwise.units import format_bandwidth, format_parameter, format_percent, format_size, format_span, format_time
 from rankwise.workloads.comparison import Comparison, Validation
@@ -242,10 +242,10 @@ def _round(inputs: Inputs) -> Section | None:
         line = predicted(Model(profile), row.case, profile_placement(profile).of(row.case))
     except InputError:
         return None
-    title = timeline_title(line, "round")
+    chart = timeline_picture(line, "round")
     words = f"A round of {way(row)}, k = {row.exchange.cutoff}, as predicted: ranks down, time across, messages as arrows."
-    return Section("round", "Where the time of a round goes", [words], [Picture("timeline", path_words(line),
-        partial(timeline_picture, line, title))], title)  # fmt: skip
+    picture = Picture("timeline", chart.description, lambda: chart)
+    return Section("round", "Where the time of a round goes", [words], [picture], chart.title)
 
 
 def _exchange_title(validation: Validation, poor: bool) -> str:

@@ -113,8 +113,9 @@ def timeline_title(line: Timeline, per: str) -> str:
     return f"{short[:1].upper()}{short[1:]} at rank {rank} is {100 * seconds / line.length_s:.0f} % of a {per}"
 
 
-def timeline_picture(line: Timeline, title: str) -> Chart:
-    """Draw a step; of many ranks those of the critical path, and some of the rest."""
+def timeline_picture(line: Timeline, per: str) -> Chart:
+    """Draw a step (a ``per``); of many ranks those of the critical path, and some of the rest. Its title and description say
+    what bounds it."""
     on_path = list(dict.fromkeys(span.rank for span in line.path))
     ranks = sorted(line.spans)
     if len(ranks) > _MOST_ROWS:
@@ -177,7 +178,8 @@ def timeline_picture(line: Timeline, title: str) -> Chart:
         layer("rule", ways, arrows, color=MUTED, strokeWidth=1, clip=True),
         layer("point", tips, arrows, filled=True, size=45, color=MUTED, opacity=1, clip=True),
     ]
-    return Chart("timeline", title, path_words(line), [{"height": _ROW_PX * len(ranks), "layer": layers}], stops, label_px=70)
+    panel: Spec = {"height": _ROW_PX * len(ranks), "layer": layers}
+    return Chart("timeline", timeline_title(line, per), path_words(line), [panel], stops, label_px=70)
 
 
 def _bar(span: Span, row: int, kind: str, stop: int, tip: str | None = None) -> Spec:

@@ -13,7 +13,7 @@ from rankwise.observe.timeline import Timeline
 from rankwise.report.chart import TIME, Chart, Spec, field_of, log_axis, looked_up, rows
 from rankwise.report.document import Document, Figure, Markup, Section, environment
 from rankwise.report.layers import Curves, cursor, nearest
-from rankwise.report.program import path_words, timeline_picture, timeline_title
+from rankwise.report.program import timeline_picture
 from rankwise.units import format_number, format_share, format_time
 
 
@@ -66,10 +66,8 @@ def render(
     sections.append(Section("curve", curve.title, [], [Picture("curve", "The band is the 95 % interval.", lambda: curve)]))
     sections.append(Section("rows", "All figures", [], [table]))
     if line is not None and line.path:
-        title = timeline_title(line, "step")
-        sections.append(
-            Section("time-line", title, [path_words(line)], [Picture("step-line", "", lambda: timeline_picture(line, title))])
-        )
+        drawn = timeline_picture(line, "step")
+        sections.append(Section("time-line", drawn.title, [drawn.description], [Picture("step-line", "", lambda: drawn)]))
     scripts = [environment().get_template("sliders.js").render()] if sliders is not None else []
     return replace(page, sections=[*sections, *page.sections], figures=_figures(asked), scripts=scripts).html()
 

@@ -56,6 +56,6 @@ def test_without_a_slow_rank_the_picture_says_each_piece() -> None:
     steps = common_steps(events)
     assert steps is not None
     line = timeline_of(events, steps)
-    chart = timeline_picture(line, "a step")
+    chart = timeline_picture(line, "step")
     assert len(chart.stops) == len(line.path) + 4
     assert "critical path" in chart.svg() and "rank 3" in chart.svg()
