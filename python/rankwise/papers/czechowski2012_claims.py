@@ -108,9 +108,8 @@ def _statement(i: int) -> Claim[Numbers]:
 
     def ours(_: Numbers) -> Found:
         now = measured.statements()[i]
-        return float(
-            bool(now.literal_agrees)
-        ), f"{now.literal} by the text, {now.effective} by the memory term that the figures imply"
+        words = f"{now.literal} by the text, {now.effective} by the memory term that the figures imply"
+        return float(bool(now.literal_agrees)), words
 
     figure = f"Fig. {one.figure}" if one.figure.isdigit() else "6"
     if one.literal_agrees is None:

@@ -133,9 +133,8 @@ def statements() -> list[Statement]:
     def fraction(reading: str) -> tuple[str, bool]:
         system = _system("hopper", HOPPER_NODES)
         found = [fraction_of_peak(terms, n, system) for n, terms in hopper(reading)]
-        return f"hopper {100 * min(found):.2g} to {100 * max(found):.2g} %", min(found) <= BEST_FRACTION * 2 and max(
-            found
-        ) >= BEST_FRACTION / 2
+        low, high = min(found), max(found)
+        return f"hopper {100 * low:.2g} to {100 * high:.2g} %", low <= BEST_FRACTION * 2 and high >= BEST_FRACTION / 2
 
     names = {"io_bus": "PCIe", "fft": "FFT", "shuffle": "local transpose", "network": "network (what is left)"}
     return [

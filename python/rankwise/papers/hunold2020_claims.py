@@ -203,10 +203,8 @@ def _worse_than_predicted(of: Evidence) -> Found:
         rows = [t for t in of.times if (t.machine, t.nodes, t.stencil, t.mapping) == ("JUWELS", 50, NEAR, mapper)]
         return median(t.time_s / (line.intercept_s + line.s_per_byte * score * t.message_bytes) for t in rows)
 
-    others = {mapper: off(mapper) for mapper in PRESENTED}
-    return off("viem") / max(others.values()), f"VieM {off('viem'):.2f} times the law of J_max, the others at most " + (
-        f"{max(others.values()):.2f}"
-    )
+    viem, others = off("viem"), max(off(mapper) for mapper in PRESENTED)
+    return viem / others, f"VieM {viem:.2f} times the law of J_max, the others at most {others:.2f}"
 
 
 def _notches(of: Evidence, stencil: str, *mappers: str) -> str:

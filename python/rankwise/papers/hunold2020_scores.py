@@ -44,9 +44,7 @@ _REPETITIONS = 40
 _INSTANTIATION = {
     "hyperplane": "1", "kd-tree": "1", "nodecart": "1.28", "stencil-strips": "more than 2", "viem": "more than 400",
 }  # fmt: skip
-OURS = ("refined",)
-GENERAL = ("viem", "kahip", "scotch")
-SHOWN = ("blocked", *PAPERS_ALGORITHMS, *GENERAL, *OURS)
+SHOWN = (*PUBLISHED, "viem", "kahip", "scotch", "refined")
 COMPARED = SHOWN[1:]
 EFFORT_S = 0.01
 
@@ -116,7 +114,7 @@ def scored(instance: Instance, effort_s: float = EFFORT_S) -> Scored:
         instance.grid,
         [instance.ranks_per_node] * instance.nodes,
         instance.stencil,
-        algorithms=["blocked", *PAPERS_ALGORITHMS, *OURS],
+        algorithms=[*PUBLISHED, "refined"],
         how=How(keep_maps=False, steps=steps_of(effort_s)),
     )
     own = {result.algorithm: (result.j_sum, result.j_max) for result in mappings.results}

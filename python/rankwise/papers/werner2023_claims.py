@@ -207,9 +207,8 @@ def within_bound(study: Study) -> int:
 
 
 def _best_case(of: Read) -> Found:
-    return within_bound(
-        of.study
-    ), f"of {len(of.study.rows)} rows, where the mean of the smallest fifth must lie; no samples exist"
+    words = f"of {len(of.study.rows)} rows, where the mean of the smallest fifth must lie; no samples exist"
+    return within_bound(of.study), words
 
 
 def _modes(of: Read) -> Found:

@@ -154,17 +154,13 @@ def _figures(advice: Advice) -> list[Figure]:
     evidence, shares = advice.evidence, advice.evidence.shares
     found = []
     value, unit = format_time(evidence.time_s).split(" ")
-    known = evidence.doubt < 1
-    interval = (
-        ""
-        if not known
-        else f"{format_time(evidence.time_s * (1 - evidence.doubt))} to {format_time(evidence.time_s * (1 + evidence.doubt))}"
-    )
+    shares_of_it: tuple[float, float] | None = None
+    interval = "– one was seen: nothing tells how they differ"
+    if evidence.doubt < 1:
+        shares_of_it = (-evidence.doubt, evidence.doubt)
+        interval = " to ".join(format_time(evidence.time_s * (1 + end)) for end in shares_of_it)
     steps = f"{len(evidence.steps.durations_s)} observed" if evidence.steps is not None else "one run observed"
-    found.append(Figure(
-        f"A {evidence.per}, now", value, unit, interval or "– one was seen: nothing tells how they differ",
-        (-evidence.doubt, evidence.doubt) if known else None, steps,
-    ))  # fmt: skip
+    found.append(Figure(f"A {evidence.per}, now", value, unit, interval, shares_of_it, steps))
     in_mpi = 1 - shares.share(shares.computing_s)
     waits = (
         f"{100 * shares.share(shares.waiting_s):.0f} % wait (late sender/receiver)"

@@ -143,22 +143,13 @@ def trend_picture(
     label = "format(1e9*datum.value,'.3~g')+' ns/B'" if split(figure)[1] == "s_per_byte" else TIME
     stops = [f"{format_day(s.at)} {s.began:%H:%M}: {shown(figure, s.value[figure])}, {_of_figure(s, figure)}" for s in known]
     data: list[Spec] = [
-        {
-            "when": _millis(s.began),
-            "value": math.exp(s.value[figure]),
-            "verdict": _of_figure(s, figure),
-            "stop": i,
-            "tip": stops[i],
-        }
-        for i, s in enumerate(known)
+        {"when": _millis(s.began), "value": math.exp(s.value[figure]), "verdict": _of_figure(s, figure), "stop": i, "tip": tip}
+        for i, (s, tip) in enumerate(zip(known, stops, strict=True))
     ]
     held = [row_["value"] for row_ in data if row_["verdict"] != "unusable"] or [row_["value"] for row_ in data]
-    # Of few sessions no limit is known.
-    ends = (
-        []
-        if row is None or not row.limit < _MOST_LIMIT
-        else [math.exp(row.usual - row.limit), math.exp(row.usual), math.exp(row.usual + row.limit)]
-    )
+    ends: list[float] = []
+    if row is not None and row.limit < _MOST_LIMIT:  # of few sessions none is known
+        ends = [math.exp(row.usual - row.limit), math.exp(row.usual), math.exp(row.usual + row.limit)]
     low, high = min([*held, *ends]), max([*held, *ends])
     margin = 0.12 * (high - low) or 0.1 * high
     y = field_of(

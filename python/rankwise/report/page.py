@@ -300,14 +300,8 @@ def _all_exchanges(inputs: Inputs) -> Section:
         *dict.fromkeys(note for row in validation.comparisons for note in row.notes),
     ]  # fmt: skip
     inside = sum(row.inside_interval for row in validation.comparisons)
-    count = len(validation.comparisons)
-    return Section(
-        "exchanges",
-        "All exchanges compared",
-        notes,
-        parts,
-        f"{count} compared; {inside} measured times lie in the predicted interval",
-    )
+    said = f"{len(validation.comparisons)} compared; {inside} measured times lie in the predicted interval"
+    return Section("exchanges", "All exchanges compared", notes, parts, said)
 
 
 def _mapping(inputs: Inputs) -> Section:
@@ -346,13 +340,8 @@ def _mapping(inputs: Inputs) -> Section:
     ]
     first = mappings[0]
     if all(item.example for item in mappings):
-        return Section(
-            "mapping",
-            "Where to put the ranks, on an example grid",
-            notes,
-            parts,
-            f"{grid_words(first)}: {mapping_words(first)}",
-        )
+        said = f"{grid_words(first)}: {mapping_words(first)}"
+        return Section("mapping", "Where to put the ranks, on an example grid", notes, parts, said)
     return Section("mapping", mapping_words(first), [f"{grid_words(first)[0].upper()}{grid_words(first)[1:]}.", *notes], parts)
 
 
