@@ -208,4 +208,4 @@ def claims_section(verdicts: Sequence[Verdict]) -> Section:
     table = Table(
         COLUMNS, in_order(verdicts), name="claims", caption="Every sentence with a figure, a comparison or a behaviour."
     )
-    return Section("claims", "What the paper says", (summary(verdicts),), (table,))
+    return Section.of("claims", "What the paper says", summary(verdicts), table)

@@ -103,53 +103,42 @@ def reproduce() -> Reproduction:
         claims=verdicts,
         sections=[
             claims_section(verdicts),
-            Section(
+            Section.of(
                 "predictions",
                 "Predictions 1 to 3: published figures and ours",
-                [
-                    "Two readings of the memory term stand beside each other. The literal one is Eq. 2 with A = 6.3. "
-                    "The effective one takes the constants that the paper's own figures need, "
-                    f"{fft3d.EFFECTIVE_X['gpu']} words a point for the GPU design and {fft3d.EFFECTIVE_X['cpu']} for the CPU "
-                    "designs; they are fitted to these figures, so their agreement is no "
-                    "confirmation, and several formulas would fit as well.",
-                    _exact_words(),
-                ],
-                [Picture("printed", _PRINTED_CAPTION, printed_picture), _comparison_table()],
+                "Two readings of the memory term stand beside each other. The literal one is Eq. 2 with A = 6.3. "
+                "The effective one takes the constants that the paper's own figures need, "
+                f"{fft3d.EFFECTIVE_X['gpu']} words a point for the GPU design and {fft3d.EFFECTIVE_X['cpu']} for the CPU "
+                "designs; they are fitted to these figures, so their agreement is no "
+                "confirmation, and several formulas would fit as well.",
+                _exact_words(),
+                Picture("printed", _PRINTED_CAPTION, printed_picture),
+                _comparison_table(),
             ),
-            Section(
+            Section.of(
                 "figure5",
                 "Figure 5: four designs",
-                [
-                    "CPU-1 has the peak of the GPU design. The processors of CPU-2 and CPU-3 are solved for: CPU-2 takes "
-                    "as long as the GPU design when memory and network take turns, CPU-3 when they overlap fully."
-                ],
-                [
-                    Picture("figure5", _FIGURE5_CAPTION, figure5_picture),
-                    Table(_FIGURE5, designs, name="figure5", caption="The designs in figures."),
-                ],
+                "CPU-1 has the peak of the GPU design. The processors of CPU-2 and CPU-3 are solved for: CPU-2 takes "
+                "as long as the GPU design when memory and network take turns, CPU-3 when they overlap fully.",
+                Picture("figure5", _FIGURE5_CAPTION, figure5_picture),
+                Table(_FIGURE5, designs, name="figure5", caption="The designs in figures."),
             ),
-            Section(
+            Section.of(
                 "figure6",
                 "Figure 6: which grows faster, T_mem or T_net",
-                _figure6_words(statements),
-                [
-                    Picture("figure6", _FIGURE6_CAPTION, figure6_picture),
-                    records_table(statements, _FIGURE6, name="figure6", caption="T_mem / T_net at both ends of the decade."),
-                ],
+                *_figure6_words(statements),
+                Picture("figure6", _FIGURE6_CAPTION, figure6_picture),
+                records_table(statements, _FIGURE6, name="figure6", caption="T_mem / T_net at both ends of the decade."),
             ),
             balance.section(),
-            Section(
+            Section.of(
                 "table1",
                 "Table 1: where the paper contradicts itself",
-                [
-                    "Each cell that follows from other cells is recomputed from their printed digits. A cell agrees when "
-                    "what follows rounds to what is printed, is a matter of rounding when the digits of its inputs leave "
-                    "room for it, and contradicts otherwise."
-                ],
-                [
-                    records_table(model.cells(), _CELLS, name="table1", caption="Cells of Table 1 and what follows for them."),
-                    records_table(model.slips(), _SLIPS, name="slips", caption="Figures that do not follow from each other."),
-                ],
+                "Each cell that follows from other cells is recomputed from their printed digits. A cell agrees when "
+                "what follows rounds to what is printed, is a matter of rounding when the digits of its inputs leave "
+                "room for it, and contradicts otherwise.",
+                records_table(model.cells(), _CELLS, name="table1", caption="Cells of Table 1 and what follows for them."),
+                records_table(model.slips(), _SLIPS, name="slips", caption="Figures that do not follow from each other."),
             ),
             measured.section(),
             since.section(),

@@ -120,27 +120,24 @@ def section() -> Section:
     lost = [one.machine for one in stacked if one.flops_per_word > start]
     over = [one for one in found if one.excess is not None and one.excess > 1]
     known = [one for one in found if one.excess is not None]
-    return Section(
+    return Section.of(
         "balance",
         "Balance (Eqs. 6, 7 and 11), and what stacked memory did",
-        [
-            "At the same peak, nodes twice as fast with the same memory and links take "
-            + ", ".join(f"{value:.2f} times the {name}" for name, value in doubled.items())
-            + f": {most} is the most sensitive to C_node, {least} the least. The paper says that T_mem is more sensitive than "
-            f"T_net, which {'follows' if most.startswith('T_mem') else 'does not follow'}.",
-            f"Eq. 11: a node is balanced where its flops a word stay below a logarithm of its cache. Of {len(known)} machines "
-            f"whose cache is known {len(over)} are beyond it"
-            + (f" ({', '.join(f'{one.machine} {one.excess:.1f} times' for one in over)})" if over else "")
-            + ".",
-            f"Stacked memory was to keep the left side constant. In 2010 it was at most {start:.0f} flops a word; with "
-            f"stacked memory it is {low:.0f} to {high:.0f}: "
-            + (f"kept by {', '.join(kept)}" if kept else "kept by none")
-            + (f", lost by {', '.join(lost)}" if lost else "")
-            + ". " + ("It delayed the imbalance rather than solved it, as the paper "
-                      "feared." if lost else "It kept nodes balanced."),
-        ],
-        [Table(_COLUMNS, found, name="balance", caption=_CAPTION)],
-    )  # fmt: skip
+        "At the same peak, nodes twice as fast with the same memory and links take "
+        + ", ".join(f"{value:.2f} times the {name}" for name, value in doubled.items())
+        + f": {most} is the most sensitive to C_node, {least} the least. The paper says that T_mem is more sensitive than "
+        f"T_net, which {'follows' if most.startswith('T_mem') else 'does not follow'}.",
+        f"Eq. 11: a node is balanced where its flops a word stay below a logarithm of its cache. Of {len(known)} machines "
+        f"whose cache is known {len(over)} are beyond it"
+        + (f" ({', '.join(f'{one.machine} {one.excess:.1f} times' for one in over)})" if over else "")
+        + ".",
+        f"Stacked memory was to keep the left side constant. In 2010 it was at most {start:.0f} flops a word; with "
+        f"stacked memory it is {low:.0f} to {high:.0f}: "
+        + (f"kept by {', '.join(kept)}" if kept else "kept by none")
+        + (f", lost by {', '.join(lost)}" if lost else "")
+        + (". It delayed the imbalance rather than solved it, as the paper feared." if lost else ". It kept nodes balanced."),
+        Table(_COLUMNS, found, name="balance", caption=_CAPTION),
+    )
 
 
 def _memory_s(one: Balance) -> float:

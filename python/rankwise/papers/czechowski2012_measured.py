@@ -203,14 +203,12 @@ def section() -> Section:
         Column("effective", lambda one: one.effective + _MARKS[one.effective_agrees]),
     )
     caption = "✓: the equations say so. ✗: they do not."
-    return Section(
+    return Section.of(
         "measured",
         "Figures 2 to 4: what was measured in 2012",
-        [
-            verdict(),
-            "Hopper: 4096 nodes, Eq. 5 for its torus. Keeneland: 2048³ on 64 nodes, one after the other Eq. 2 (or 1), 8, 9 "
-            "and 3, all GPUs of a node behind one bus of 8 GB/s; its processors' flops a cycle are from memory. A share or "
-            "ratio agrees within 25 %.",
-        ],
-        [records_table(rows, seen, name="measured", caption=caption)],
+        verdict(),
+        "Hopper: 4096 nodes, Eq. 5 for its torus. Keeneland: 2048³ on 64 nodes, one after the other Eq. 2 (or 1), 8, 9 "
+        "and 3, all GPUs of a node behind one bus of 8 GB/s; its processors' flops a cycle are from memory. A share or "
+        "ratio agrees within 25 %.",
+        records_table(rows, seen, name="measured", caption=caption),
     )

@@ -422,33 +422,27 @@ def section() -> Section:
     """What became of the predictions, for the page."""
     step, run, ratio = largest_step(), CUFFTMP, balance()
     fast, slow = step.memory_constant_measured
-    return Section(
+    return Section.of(
         "since",
         "What became of it",
-        [
-            verdict_sentence(),
-            f"The largest runs are steps of a turbulence code of {LARGEST.n}³ points on {LARGEST.nodes} nodes of Frontier. "
-            f"With {step.transforms} transforms a step, which is an assumption, of one exchange each, Eq. 3 gives "
-            f"{step.network_connected_s:.1f} s for the network ({step.network_tapered_s:.1f} s over the taper, "
-            f"{step.network_torus_s:.0f} s by Eq. 5, had it been a torus) against {step.network_measured_s:.1f} s "
-            f"measured. Memory: A = 6.3 gives {step.memory_literal_s:.1f} s and {fft3d.EFFECTIVE_X['cpu']} gives "
-            f"{step.memory_effective_cpu_s:.1f} s; measured are {step.memory_measured_s[0]} to "
-            f"{step.memory_measured_s[1]} s, an A of {fast:.0f} to {slow:.0f}.",
-            "Two things to keep in mind: all these runs are in single precision, but are held against a peak in double "
-            "precision, the only one that the paper has; and a step holds more than its transforms.",
-            f"On {run.processors} A100, Eq. 3 explains {100 * run.share_explained:.0f} % of the time of cuFFTMp at {run.n}³. "
-            f"A die of Frontier has {ratio.frontier_die:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives "
-            f"its GPU design {ratio.predicted_2020:.3f}, {ratio.shortfall:.0f} times as many.",
-        ],
-        [
-            Picture("since", _CAPTION, since_picture),
-            records_table(verdicts(), _VERDICTS, name="verdicts", caption="The predictions, held against what was built."),
-            Table(_SPANS, spans(), name="predicted-and-real", caption=f"{RATIO} and {SHARE}, predicted in 2012 and real."),
-            records_table(
-                doubling_times(), _DOUBLING, name="doubling", caption="Years to double since Table 1's base of 2010."
-            ),
-            records_table(GESTS, _SCALING, name="weak-scaling", caption=_SCALING_CAPTION),
-        ],
+        verdict_sentence(),
+        f"The largest runs are steps of a turbulence code of {LARGEST.n}³ points on {LARGEST.nodes} nodes of Frontier. "
+        f"With {step.transforms} transforms a step, which is an assumption, of one exchange each, Eq. 3 gives "
+        f"{step.network_connected_s:.1f} s for the network ({step.network_tapered_s:.1f} s over the taper, "
+        f"{step.network_torus_s:.0f} s by Eq. 5, had it been a torus) against {step.network_measured_s:.1f} s "
+        f"measured. Memory: A = 6.3 gives {step.memory_literal_s:.1f} s and {fft3d.EFFECTIVE_X['cpu']} gives "
+        f"{step.memory_effective_cpu_s:.1f} s; measured are {step.memory_measured_s[0]} to "
+        f"{step.memory_measured_s[1]} s, an A of {fast:.0f} to {slow:.0f}.",
+        "Two things to keep in mind: all these runs are in single precision, but are held against a peak in double "
+        "precision, the only one that the paper has; and a step holds more than its transforms.",
+        f"On {run.processors} A100, Eq. 3 explains {100 * run.share_explained:.0f} % of the time of cuFFTMp at {run.n}³. "
+        f"A die of Frontier has {ratio.frontier_die:.4f} bytes of link for each byte of memory bandwidth; Table 1 gives "
+        f"its GPU design {ratio.predicted_2020:.3f}, {ratio.shortfall:.0f} times as many.",
+        Picture("since", _CAPTION, since_picture),
+        records_table(verdicts(), _VERDICTS, name="verdicts", caption="The predictions, held against what was built."),
+        Table(_SPANS, spans(), name="predicted-and-real", caption=f"{RATIO} and {SHARE}, predicted in 2012 and real."),
+        records_table(doubling_times(), _DOUBLING, name="doubling", caption="Years to double since Table 1's base of 2010."),
+        records_table(GESTS, _SCALING, name="weak-scaling", caption=_SCALING_CAPTION),
     )
 
 

@@ -65,26 +65,25 @@ def reproduce() -> Reproduction:
         answer=answer,
         sections=[
             claims_section(verdicts),
-            Section(
+            Section.of(
                 "reduction",
                 "Reduction over blocked (Figure 8)",
-                [
-                    f"{grids} grids with each stencil; lower is better. The box spans the quartiles, its notch the 95 % "
-                    "interval of the median. VieM, KaHIP and Scotch are general mappers, measured; refined is ours."
-                ],
-                [Picture("figure8", "Messages between nodes relative to blocked.", lambda: _draw(boxes)), _box_table(boxes)],
+                f"{grids} grids with each stencil; lower is better. The box spans the quartiles, its notch the 95 % "
+                "interval of the median. VieM, KaHIP and Scotch are general mappers, measured; refined is ours.",
+                Picture("figure8", "Messages between nodes relative to blocked.", lambda: _draw(boxes)),
+                _box_table(boxes),
             ),
-            Section(
+            Section.of(
                 "bound",
                 "How near to what is possible",
-                ["The sum of J_sum over the grids of each kind, relative to the sum of the lower bounds."],
-                [_bound_table(results)],
+                "The sum of J_sum over the grids of each kind, relative to the sum of the lower bounds.",
+                _bound_table(results),
             ),
-            Section(
+            Section.of(
                 "scores",
                 "Scores on the two throughput grids (Figures 6 and 7)",
-                ["J_sum and J_max on 50x48 (N = 50) and 75x64 (N = 100), 48 ranks a node."],
-                [_score_table(large)],
+                "J_sum and J_max on 50x48 (N = 50) and 75x64 (N = 100), 48 ranks a node.",
+                _score_table(large),
             ),
             *scores.sections(times, lines, seconds),
             kept_section(),

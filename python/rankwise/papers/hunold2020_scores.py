@@ -265,27 +265,23 @@ def sections(
     base = fmean(seconds[fastest])
     worst = min(lines.values(), key=lambda line: line.explained)
     return [
-        Section(
+        Section.of(
             "law",
             "The published times and the law of J_max (Tables II to VII)",
-            (
-                "time = a + b J_max bytes, a line a machine, explains "
-                + ", ".join(f"{line.explained:.0%} ({machine})" for machine, line in lines.items())
-                + f" of the variance of the logarithm; a time is off by {worst.mean_absolute_error:.0%} in the mean on "
-                f"{worst.machine}. J_max is of our own mappings: one that is not the authors' would stand out.",
-            ),
-            [_table(times, lines[machine], nodes, name) for (machine, nodes), name in TABLES.items()],
+            "time = a + b J_max bytes, a line a machine, explains "
+            + ", ".join(f"{line.explained:.0%} ({machine})" for machine, line in lines.items())
+            + f" of the variance of the logarithm; a time is off by {worst.mean_absolute_error:.0%} in the mean on "
+            f"{worst.machine}. J_max is of our own mappings: one that is not the authors' would stand out.",
+            *[_table(times, lines[machine], nodes, name) for (machine, nodes), name in TABLES.items()],
         ),
-        Section(
+        Section.of(
             "instantiation",
             "Instantiation (Figure 9)",
-            (
-                "The paper prints no time but VieM's 7.95 s, and three ratios: hyperplane and k-d tree alike, Nodecart 28 % "
-                "longer, stencil strips more than twice as long (VSC4, 4800 ranks, each computing its own). Ours compute all "
-                f"4800 places at once, on this machine: {fastest} is fastest with {format_time(base)}, {slowest} takes "
-                f"{fmean(seconds[slowest]) / base:.1f} times that; VieM's published time is {7.95 / base:,.0f} times ours.",
-            ),
-            (_instantiation_table(seconds),),
+            "The paper prints no time but VieM's 7.95 s, and three ratios: hyperplane and k-d tree alike, Nodecart 28 % "
+            "longer, stencil strips more than twice as long (VSC4, 4800 ranks, each computing its own). Ours compute all "
+            f"4800 places at once, on this machine: {fastest} is fastest with {format_time(base)}, {slowest} takes "
+            f"{fmean(seconds[slowest]) / base:.1f} times that; VieM's published time is {7.95 / base:,.0f} times ours.",
+            _instantiation_table(seconds),
         ),
     ]
 

@@ -198,17 +198,17 @@ def kept_section() -> Section:
     by_grid = ", ".join(
         f"N = {n}: {sum(t.nodes == n for t in times)} of {len(STENCILS) * len(SIZES) * len(MAPPINGS)}" for n in GRIDS
     )
-    return Section(
+    return Section.of(
         "simulated",
         "The campaign, simulated",
-        (
-            f"{len(times)} of {whole()} times are kept ({by_grid}); {'' if len(times) == whole() else 'the others and '}these "
-            f"again: '{COMMAND}', which goes on where it was. The rank correlation of the simulated order of the mappings with "
-            f"the published one is {np.mean([a.rank_correlation for a in large]):.2f} in the mean over machines and sizes of "
-            f"{format_size(min(a.message_bytes for a in large))} or more. Assumed, as the paper does not "
-            f"say: {_assumed()}.",
-        ),
-        (_agreement_table(agreed), _speedup_table(rows), _picture(rows)),
+        f"{len(times)} of {whole()} times are kept ({by_grid}); {'' if len(times) == whole() else 'the others and '}these "
+        f"again: '{COMMAND}', which goes on where it was. The rank correlation of the simulated order of the mappings with "
+        f"the published one is {np.mean([a.rank_correlation for a in large]):.2f} in the mean over machines and sizes of "
+        f"{format_size(min(a.message_bytes for a in large))} or more. Assumed, as the paper does not "
+        f"say: {_assumed()}.",
+        _agreement_table(agreed),
+        _speedup_table(rows),
+        _picture(rows),
     )
 
 
@@ -256,26 +256,26 @@ def reproduction(rows: Sequence[Compared], as_words: Sequence[Compared]) -> Repr
         title="hunold2020: mappings of stencils, simulated",
         answer=answer,
         sections=(
-            Section(
+            Section.of(
                 "simulation",
                 "Simulated beside published",
-                (
-                    "MPI_Neighbor_alltoall (its messages by Isend and Irecv) on two-level fat trees tapered 2:1, 48 ranks a "
-                    f"node, links of 100 Gbit/s. Assumed, as the paper does not say: {_assumed()}.",
-                ),
-                (_agreement_table(agreed), _speedup_table(rows), _picture(rows)),
+                "MPI_Neighbor_alltoall (its messages by Isend and Irecv) on two-level fat trees tapered 2:1, 48 ranks a "
+                f"node, links of 100 Gbit/s. Assumed, as the paper does not say: {_assumed()}.",
+                _agreement_table(agreed),
+                _speedup_table(rows),
+                _picture(rows),
             ),
-            Section(
+            Section.of(
                 "lines",
                 "The published times against J_max",
-                ("J_max is of our own mappings; a mapping that is not the authors' would stand out by its share.",),
-                (_line_table(lines),),
+                "J_max is of our own mappings; a mapping that is not the authors' would stand out by its share.",
+                _line_table(lines),
             ),
         ),
         figures=Figures(lines, agreed, rows),
         sources=(f"{cited('hunold2020')}, Tables II to VII.",),
         next_command="rankwise simulate stencil --machine hopper --grid 16x16 --nodes 16 --ppn 16",
-    )  # fmt: skip
+    )
 
 
 def _assumed() -> str:

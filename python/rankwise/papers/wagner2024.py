@@ -206,25 +206,22 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
     answer = _answer(theirs)
     sections = [
         claims_section(verdicts),
-        Section(
+        Section.of(
             "effects",
             "The effects, found in the figures",
-            (*(sentence for fitted in theirs for sentence in _sentences(fitted)), *_comparisons(theirs)),
-            (
-                _fits_table("fits", "Alpha and beta of each placement, with 95 % intervals", theirs),
-                *_pictures("", theirs, "Table 3, Figures 9 and 10"),
-            ),
+            *(sentence for fitted in theirs for sentence in _sentences(fitted)),
+            *_comparisons(theirs),
+            _fits_table("fits", "Alpha and beta of each placement, with 95 % intervals", theirs),
+            *_pictures("", theirs, "Table 3, Figures 9 and 10"),
         ),
         single,
-        Section(
+        Section.of(
             "tables",
             "The published tables",
-            (f"Mean and standard deviation over {_RUNS} runs (the paper's Table 3); the single run is its Table 2.",),
-            (
-                *(_table(fitted, "table-3", "Table 3") for fitted in theirs),
-                _single_table(of.single),
-                *_pictures("single-", [fit(series) for series in of.single], "Table 2, Figures 7 and 8"),
-            ),
+            f"Mean and standard deviation over {_RUNS} runs (the paper's Table 3); the single run is its Table 2.",
+            *(_table(fitted, "table-3", "Table 3") for fitted in theirs),
+            _single_table(of.single),
+            *_pictures("single-", [fit(series) for series in of.single], "Table 2, Figures 7 and 8"),
         ),
     ]
     if ours:
@@ -232,20 +229,16 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
         runs = " or ".join(map(str, counts))
         hosts = sorted({host for fitted in ours for host in fitted.series.hosts})
         sections.append(
-            Section(
+            Section.of(
                 "ours",
                 "The same tables, measured here",
-                (
-                    f"Mean and standard deviation over {runs} runs on {', '.join(hosts)}; each rank's place was "
-                    "read back from inside it.",
-                    *(f"{words[0].upper()}{words[1:]}." for words in lacking),
-                    *(sentence for fitted in ours for sentence in _sentences(fitted)),
-                ),
-                (
-                    _fits_table("our-fits", "Alpha and beta of each placement here, with 95 % intervals", ours),
-                    *_pictures("our-", ours),
-                    *(_table(fitted, "ours", "Measured here") for fitted in ours),
-                ),
+                f"Mean and standard deviation over {runs} runs on {', '.join(hosts)}; each rank's place was "
+                "read back from inside it.",
+                *(f"{words[0].upper()}{words[1:]}." for words in lacking),
+                *(sentence for fitted in ours for sentence in _sentences(fitted)),
+                _fits_table("our-fits", "Alpha and beta of each placement here, with 95 % intervals", ours),
+                *_pictures("our-", ours),
+                *(_table(fitted, "ours", "Measured here") for fitted in ours),
             )
         )
         answer = (*answer, f"Here, {'; '.join(_line(fitted) for fitted in ours)} ({runs} runs).")

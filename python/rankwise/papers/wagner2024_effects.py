@@ -220,7 +220,7 @@ def why(ten: Sequence[Series]) -> list[str]:
 
 def section(one: Series, ten: Sequence[Series]) -> Section:
     """The part of the page without its pictures."""
-    return Section("single", "One run, and why its curves bend", why(ten), (_table(one),))
+    return Section.of("single", "One run, and why its curves bend", *why(ten), _table(one))
 
 
 def _in_flight(series: Series) -> str:

@@ -128,60 +128,50 @@ def _threshold(study: Study) -> str:
 def _models_section(study: Study) -> Section:
     factor, (low, high) = study.max_rate.parameters["contention_factor"], study.max_rate.intervals["contention_factor"]
     two_misses = study.two_point.mape > study.hockney.mape
-    return Section(
+    return Section.of(
         "models",
         "How good the predictions are",
-        (
-            f"Errors are predicted over measured, minus one. The published prediction is "
-            f"{'below' if study.bias < 0 else 'above'} the measurement by {abs(study.bias):.1f} % on average. The paper notes "
-            f"that every prediction lies within one standard deviation: {100 * study.inside_sigma:.0f} % do, where the median "
-            f"deviation is {100 * study.median_sigma:.0f} % of the mean and the published prediction off by "
-            f"{study.lookup.mape:.0f} %.",
-            "A look-up cannot answer for a size that was not in the ping-pong: interpolated from the other sizes "
-            f"of Table 1, it is off by {study.without_its_ping_pong():.0f} %. Hockney's model proper has two parameters: "
-            f"fitted to all of Table 1 it is off by {study.hockney.mape:.1f} %, set by the empty and the largest message by "
-            f"{study.two_point.mape:.1f} %"
-            + (": a line through two points misses the sizes in between." if two_misses else "."),
-            f"Ours keeps Table 1 and adds one number, {factor:.3f} (95 % interval {low:.3f} to {high:.3f}): what a "
-            f"message of {_threshold(study)} or more takes longer when all nodes send at once. The threshold is the first "
-            "size of Table 1 whose bytes take longer than an empty message; the factor for a size is fitted to the "
-            "exchanges of all other sizes.",
-            "The noise floor is the error of a straight line in k for each size, every k predicted from the "
-            "other nine: about what can be expected of any model.",
+        f"Errors are predicted over measured, minus one. The published prediction is "
+        f"{'below' if study.bias < 0 else 'above'} the measurement by {abs(study.bias):.1f} % on average. The paper notes "
+        f"that every prediction lies within one standard deviation: {100 * study.inside_sigma:.0f} % do, where the median "
+        f"deviation is {100 * study.median_sigma:.0f} % of the mean and the published prediction off by "
+        f"{study.lookup.mape:.0f} %.",
+        "A look-up cannot answer for a size that was not in the ping-pong: interpolated from the other sizes "
+        f"of Table 1, it is off by {study.without_its_ping_pong():.0f} %. Hockney's model proper has two parameters: "
+        f"fitted to all of Table 1 it is off by {study.hockney.mape:.1f} %, set by the empty and the largest message by "
+        f"{study.two_point.mape:.1f} %" + (": a line through two points misses the sizes in between." if two_misses else "."),
+        f"Ours keeps Table 1 and adds one number, {factor:.3f} (95 % interval {low:.3f} to {high:.3f}): what a "
+        f"message of {_threshold(study)} or more takes longer when all nodes send at once. The threshold is the first "
+        "size of Table 1 whose bytes take longer than an empty message; the factor for a size is fitted to the "
+        "exchanges of all other sizes.",
+        "The noise floor is the error of a straight line in k for each size, every k predicted from the "
+        "other nine: about what can be expected of any model.",
+        _models_table(study),
+        Picture(
+            "errors",
+            "Error of each prediction, a panel for each size of a block; the bar is one standard deviation of the measurement.",
+            partial(errors_picture, study),
         ),
-        (
-            _models_table(study),
-            Picture(
-                "errors",
-                "Error of each prediction, a panel for each size of a block; the bar is one standard deviation of the "
-                "measurement.",
-                partial(errors_picture, study),
-            ),
-            Picture(
-                "by-size",
-                "Mean absolute error by size, on exchanges that a model has not seen.",
-                partial(by_size_picture, study),
-            ),
+        Picture(
+            "by-size",
+            "Mean absolute error by size, on exchanges that a model has not seen.",
+            partial(by_size_picture, study),
         ),
     )
 
 
 def _tables_section(study: Study) -> Section:
-    return Section(
+    return Section.of(
         "tables",
         "The tables, as published and ours",
-        (
-            f"Ours is the walk over the schedule of 64 ranks with Table 1, as 'rankwise predict exchange' makes it; "
-            f"the difference to the published prediction is at most {study.difference_ns:.0f} ns.",
-        ),
-        (
-            Table(_TABLE_1, study.ping_pong, name="table-1", caption="Table 1: the ping-pong, and beta derived from it"),
-            *(_table(study, size) for size in sorted(study.sizes, key=study.table_of)),
-            Picture(
-                "times",
-                "Tables 2 to 6: the printed times with one standard deviation, the published prediction, and ours (max-rate).",
-                partial(times_picture, study),
-            ),
+        f"Ours is the walk over the schedule of 64 ranks with Table 1, as 'rankwise predict exchange' makes it; "
+        f"the difference to the published prediction is at most {study.difference_ns:.0f} ns.",
+        Table(_TABLE_1, study.ping_pong, name="table-1", caption="Table 1: the ping-pong, and beta derived from it"),
+        *(_table(study, size) for size in sorted(study.sizes, key=study.table_of)),
+        Picture(
+            "times",
+            "Tables 2 to 6: the printed times with one standard deviation, the published prediction, and ours (max-rate).",
+            partial(times_picture, study),
         ),
     )
 
@@ -268,27 +258,24 @@ def raw_section(study: Study) -> Section:
         f"More than 5 % slower: {each or 'none'}. The two largest blocks are {'' if largest else 'not '}slowed most, "
         f"{'as traffic would do' if largest else 'which does not speak for traffic'}"
     )
-    return Section(
+    return Section.of(
         "raw",
         "Traffic, and the smallest 20 %: what can be said without the samples",
-        (
-            "Section 6.2.2 suspects that the Shift's own traffic slows large messages. The slope of the measured times in k "
-            "tells what a message takes within the Shift, free of the start of a round: a fourth of it, beside the ping-pong "
-            f"of two nodes. {traffic}; that it was traffic cannot be said, since no ping-pong beside traffic was "
-            "published.",
-            "Section 6.2.3 calls the means of "
-            + _places(QUESTIONABLE)
-            + f" questionable. Of the four rows of the largest deviation against the mean, {_places(loudest)}, {named} are "
-            f"among them (over all rows {100 * share.min():.0f} to {100 * share.max():.0f} %).",
-            "It reports that the smallest 20 % fit the model almost perfectly, and prints no figure of it. Whatever the "
-            f"samples were, the mean of their smallest fifth lies between mean - 2 sigma and the mean: the published "
-            f"prediction does in {inside} of {len(study.rows)} rows. In {above} it lies above the mean: there the smallest 20 "
-            "% fit worse than the mean does unless alpha and beta are filtered, too. How well cannot be said.",
-            f"The same experiment on this machine, with ping-pong free and beside traffic, mean and smallest 20 %: "
-            f"'{_COMMAND}'.",
-        ),
-        (_raw_table(study),),
-    )  # fmt: skip
+        "Section 6.2.2 suspects that the Shift's own traffic slows large messages. The slope of the measured times in k "
+        "tells what a message takes within the Shift, free of the start of a round: a fourth of it, beside the ping-pong "
+        f"of two nodes. {traffic}; that it was traffic cannot be said, since no ping-pong beside traffic was "
+        "published.",
+        "Section 6.2.3 calls the means of "
+        + _places(QUESTIONABLE)
+        + f" questionable. Of the four rows of the largest deviation against the mean, {_places(loudest)}, {named} are "
+        f"among them (over all rows {100 * share.min():.0f} to {100 * share.max():.0f} %).",
+        "It reports that the smallest 20 % fit the model almost perfectly, and prints no figure of it. Whatever the "
+        f"samples were, the mean of their smallest fifth lies between mean - 2 sigma and the mean: the published "
+        f"prediction does in {inside} of {len(study.rows)} rows. In {above} it lies above the mean: there the smallest 20 "
+        "% fit worse than the mean does unless alpha and beta are filtered, too. How well cannot be said.",
+        f"The same experiment on this machine, with ping-pong free and beside traffic, mean and smallest 20 %: '{_COMMAND}'.",
+        _raw_table(study),
+    )
 
 
 def _places(places: Sequence[tuple[int, int]]) -> str:

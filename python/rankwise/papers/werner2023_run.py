@@ -107,7 +107,7 @@ def reproduction(rows: list[Row], profiles: Mapping[str, Profile], ranks: int) -
         paper="werner2023",
         title="Werner et al. 2023: the Shift on this machine",
         answer=answer,
-        sections=(Section("here", "Means, and the smallest 20 %", (), (_table(measured, predicted),)),),
+        sections=(Section.of("here", "Means, and the smallest 20 %", _table(measured, predicted)),),
         figures=Figures(ranks, errors, spreads, loaded, timed),
         sources=("Measured on this machine; the experiment is that of sections 4.2 to 4.4, 6.2.2 and 6.2.3 of werner2023.",),
         next_command="rankwise measure -o machine.json",

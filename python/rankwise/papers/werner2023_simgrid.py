@@ -88,14 +88,13 @@ def reproduction(rows: Sequence[Published], simulated: Times, predicted: Times) 
         title="Werner et al. 2023: the Shift, simulated",
         answer=answer,
         sections=(
-            Section(
+            Section.of(
                 "simulated",
                 "Simulated, measured, predicted",
-                (
-                    "64 ranks, one a node, on one switch, links as in Table 1. Only ssend was measured for the paper; the "
-                    "other modes stand beside our model's prediction.",
-                ),
-                (_ssend_table(rows, simulated), _modes_table(rows, simulated, predicted)),
+                "64 ranks, one a node, on one switch, links as in Table 1. Only ssend was measured for the paper; the "
+                "other modes stand beside our model's prediction.",
+                _ssend_table(rows, simulated),
+                _modes_table(rows, simulated, predicted),
             ),
         ),
         figures=Figures(

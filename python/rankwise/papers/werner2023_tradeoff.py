@@ -124,7 +124,7 @@ def crossovers(found: Sequence[Duel]) -> list[Crossover]:
 
 def section(found: Sequence[Duel]) -> Section:
     """The part of the page: the answer, the map, and where Team Shift takes over."""
-    return Section("tradeoff", "From which cutoff on Team Shift wins", paragraphs(found), (_map(found), _table(found)))
+    return Section.of("tradeoff", "From which cutoff on Team Shift wins", *paragraphs(found), _map(found), _table(found))
 
 
 def paragraphs(found: Sequence[Duel]) -> tuple[str, ...]:

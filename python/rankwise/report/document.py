@@ -96,6 +96,12 @@ class Section:
     parts: Sequence[Table[Any] | Picture | Markup] = ()
     fold: str | None = None
 
+    @staticmethod
+    def of(id: str, title: str, *contents: str | Table[Any] | Picture) -> Section:
+        """Return an open part of its paragraphs, then its tables and pictures."""
+        paragraphs = [one for one in contents if isinstance(one, str)]
+        return Section(id, title, paragraphs, [one for one in contents if not isinstance(one, str)])
+
 
 def remarks(title: str, notes: Sequence[str]) -> Section:
     """Return the folded part that has what is to be remarked."""
