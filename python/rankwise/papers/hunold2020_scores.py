@@ -234,15 +234,9 @@ def fit_line(machine: str, times: Sequence[PublishedTime] | None = None) -> Line
     logs = np.log(published)
     names = sorted({row[2] for row in rows})
     of = np.array([row[2] for row in rows])
-    return Line(
-        machine,
-        float(a),
-        float(b),
-        len(rows),
-        float(1 - np.sum(np.log(ratio) ** 2) / np.sum((logs - logs.mean()) ** 2)),
-        float(np.mean(np.abs(line / published - 1))),
-        {name: float(np.median(ratio[of == name])) for name in names},
-    )
+    explained = float(1 - np.sum(np.log(ratio) ** 2) / np.sum((logs - logs.mean()) ** 2))
+    share = {name: float(np.median(ratio[of == name])) for name in names}
+    return Line(machine, float(a), float(b), len(rows), explained, float(np.mean(np.abs(line / published - 1))), share)
 
 
 def instantiation(repetitions: int = _REPETITIONS) -> dict[str, list[float]]:

@@ -8,7 +8,6 @@ rules of ``wagner2024_effects``, not taken from the text. Profiles of repeated `
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -34,8 +33,9 @@ from rankwise.papers.wagner2024_effects import (
     Series,
     crossings,
     drop_of,
-    section,
+    table_1,
     tabled,
+    why,
 )
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import RATE, TIME, Chart, SizeAxis, Spec, field_of, log_axis, rows
@@ -149,18 +149,9 @@ def measured(paths: Sequence[Path]) -> tuple[list[Series], list[str]]:
             continue
         latency = np.array([[table[size] for size in sizes] for table in times])
         rate = np.array([[table.get(size, np.nan) if size else np.nan for size in sizes] for table in rates])
-        series.append(
-            Series(
-                name,
-                len(whole),
-                np.array(sizes),
-                latency.mean(axis=0),
-                latency.std(axis=0, ddof=1),
-                rate.mean(axis=0),
-                rate.std(axis=0, ddof=1),
-                hosts=tuple(sorted({str(p.machine["hostname"]) for p in whole.values()})),
-            )  # fmt: skip
-        )
+        spread = latency.mean(axis=0), latency.std(axis=0, ddof=1), rate.mean(axis=0), rate.std(axis=0, ddof=1)
+        hosts = tuple(sorted({str(p.machine["hostname"]) for p in whole.values()}))
+        series.append(Series(name, len(whole), np.array(sizes), *spread, hosts=hosts))
     if not series:
         raise InputError(
             f"--measured has no link class with two whole runs ({'; '.join(lacking)[:300]}): measure again, {mend}"
@@ -201,8 +192,6 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
     theirs = [fit(series) for series in of.ten]
     found, lacking = measured(profiles) if profiles else ([], [])
     ours = [fit(series) for series in found]
-    single = section(of.one, of.ten)
-    single = replace(single, parts=(*single.parts, *_pictures("one-", [fit(of.one)], "Table 1, Figures 3 and 4")))
     answer = _answer(theirs)
     sections = [
         claims_section(verdicts),
@@ -214,7 +203,13 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
             _fits_table("fits", "Alpha and beta of each placement, with 95 % intervals", theirs),
             *_pictures("", theirs, "Table 3, Figures 9 and 10"),
         ),
-        single,
+        Section.of(
+            "single",
+            "One run, and why its curves bend",
+            *why(of.ten),
+            table_1(of.one),
+            *_pictures("one-", [fit(of.one)], "Table 1, Figures 3 and 4"),
+        ),
         Section.of(
             "tables",
             "The published tables",

@@ -16,7 +16,6 @@ from rankwise.arrays import Floats
 from rankwise.blocks import Column, Table
 from rankwise.papers import printed
 from rankwise.records import Record, key, record
-from rankwise.report.reproduction import Section
 from rankwise.units import format_bandwidth, format_size
 
 _FLAT = 1.1  # latencies within 10 % of the smallest message's are constant
@@ -203,24 +202,13 @@ def tabled(table: str, placement: str | None = None, runs: int = 1) -> Series:
         return np.array([row[mean] for row in rows], np.float64), np.array([row.get(sigma, 0) for row in rows], np.float64)
 
     link = "same-socket" if placement is None else LINKS[placement]
-    return Series(
-        link,
-        runs,
-        np.array([row["message_bytes"] for row in rows]),
-        *figures("latency_us"),
-        *figures("bandwidth_MBps"),
-        RESOLUTION_S,
-    )
+    sizes = np.array([row["message_bytes"] for row in rows])
+    return Series(link, runs, sizes, *figures("latency_us"), *figures("bandwidth_MBps"), RESOLUTION_S)
 
 
 def why(ten: Sequence[Series]) -> list[str]:
     """Say why the curves bend, from Table 3 and the caches of Figure 5; every figure is taken from them."""
     return [sentence for series in ten for sentence in (_in_flight(series),) if sentence] + [_cache(ten)]
-
-
-def section(one: Series, ten: Sequence[Series]) -> Section:
-    """The part of the page without its pictures."""
-    return Section.of("single", "One run, and why its curves bend", *why(ten), _table(one))
 
 
 def _in_flight(series: Series) -> str:
@@ -258,7 +246,8 @@ def _cache(ten: Sequence[Series]) -> str:
     )
 
 
-def _table(one: Series) -> Table[Measured]:
+def table_1(one: Series) -> Table[Measured]:
+    """Return Table 1."""
     peak = format_bandwidth(float(np.nanmax(one.bandwidth)))
     caption = f"Table 1: one run on one node; at most {peak}"
     return Table((SIZE, LATENCY, BANDWIDTH), one.rows(), name="table-1", caption=caption)
