@@ -22,21 +22,10 @@ from rankwise.machine.profile import Profile
 from rankwise.models import hockney, piecewise
 from rankwise.models.fit import fit_line
 from rankwise.models.measured import LEAST_NOISE, Way
+from rankwise.papers import wagner2024_effects as effects
 from rankwise.papers.claims import claims_section, judge
 from rankwise.papers.wagner2024_claims import CLAIMS, Tables
-from rankwise.papers.wagner2024_effects import (
-    LINKS,
-    TEN_RUNS,
-    WORDS,
-    Effects,
-    Measured,
-    Series,
-    crossings,
-    drop_of,
-    table_1,
-    tabled,
-    why,
-)
+from rankwise.papers.wagner2024_effects import LINKS, TEN_RUNS, WORDS, Effects, Measured, Series
 from rankwise.records import Record, computed, key, record
 from rankwise.report.chart import RATE, TIME, Chart, SizeAxis, Spec, field_of, log_axis, rows
 from rankwise.report.layers import Curves, cursor, nearest, zoomed
@@ -95,13 +84,13 @@ class Fitted(Record):
 
 def published() -> list[Series]:
     """Return Table 3: mean and standard deviation over ten runs, one series a placement."""
-    return [tabled("wagner2024_ten_runs", placement, _RUNS) for placement in LINKS]
+    return [effects.tabled("wagner2024_ten_runs", placement, _RUNS) for placement in LINKS]
 
 
 def tables() -> Tables:
     """Return what the text's sentences are about."""
-    single = [tabled("wagner2024_single_run", placement) for placement in LINKS]
-    return Tables(tabled("wagner2024_one_node"), single, published())
+    single = [effects.tabled("wagner2024_single_run", placement) for placement in LINKS]
+    return Tables(effects.tabled("wagner2024_one_node"), single, published())
 
 
 def measured(paths: Sequence[Path]) -> tuple[list[Series], list[str]]:
@@ -179,7 +168,7 @@ class Figures(Record):
     farther_is_faster_bytes = computed(
         "sizes at which latency between sockets is below that between cores",
         Sequence[int],
-        lambda of: crossings(of.placements[0].series, of.placements[1].series),
+        lambda of: effects.crossings(of.placements[0].series, of.placements[1].series),
     )
     measured: Sequence[Fitted] = key("the same of the profiles that were given")
     lacking: Sequence[str] = key("which of the profiles' runs lack a part, in words")  # fmt: skip
@@ -206,8 +195,8 @@ def reproduce(profiles: Sequence[Path] = ()) -> Reproduction:
         Section.of(
             "single",
             "One run, and why its curves bend",
-            *why(of.ten),
-            table_1(of.one),
+            *effects.why(of.ten),
+            effects.table_1(of.one),
             *_pictures("one-", [fit(of.one)], "Table 1, Figures 3 and 4"),
         ),
         Section.of(
@@ -274,8 +263,8 @@ def _line(fitted: Fitted) -> str:
 
 
 def _answer(theirs: Sequence[Fitted]) -> tuple[str, ...]:
-    dropping = [fitted for fitted in theirs if drop_of(fitted.series)]
-    steady = [fitted for fitted in theirs if not drop_of(fitted.series)]
+    dropping = [fitted for fitted in theirs if effects.drop_of(fitted.series)]
+    steady = [fitted for fitted in theirs if not effects.drop_of(fitted.series)]
     drops = "; ".join(_drop_words(fitted) for fitted in dropping)
     falls = f"Bandwidth falls as messages grow {'only ' if steady else ''}between {drops}." if dropping else ""
     stays = f"Between {' and '.join(f.words for f in steady)} it does not{'' if dropping else ' fall as messages grow'}."
@@ -287,7 +276,7 @@ def _answer(theirs: Sequence[Fitted]) -> tuple[str, ...]:
 
 
 def _drop_words(fitted: Fitted) -> str:
-    drop = drop_of(fitted.series)
+    drop = effects.drop_of(fitted.series)
     assert drop is not None
     back = (
         "and is never that high again"
@@ -324,7 +313,7 @@ def _comparisons(fitted: Sequence[Fitted]) -> list[str]:
     """Say where a farther placement is the faster one."""
     sentences = []
     for near, far in zip(fitted, fitted[1:], strict=False):
-        sizes = crossings(near.series, far.series)
+        sizes = effects.crossings(near.series, far.series)
         if sizes:
             i = near.series.sizes.tolist().index(sizes[-1])
             sentences.append(
