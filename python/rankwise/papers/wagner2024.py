@@ -278,11 +278,8 @@ def _answer(theirs: Sequence[Fitted]) -> tuple[str, ...]:
 def _drop_words(fitted: Fitted) -> str:
     drop = effects.drop_of(fitted.series)
     assert drop is not None
-    back = (
-        "and is never that high again"
-        if drop.recovered_bytes is None
-        else f"and is back at {format_size(drop.recovered_bytes)}"
-    )
+    again = drop.recovered_bytes
+    back = "and is never that high again" if again is None else f"and is back at {format_size(again)}"
     return (
         f"{fitted.words}, from {format_bandwidth(drop.peak)} at {format_size(drop.peak_bytes)} to "
         f"{format_bandwidth(drop.bottom)} at {format_size(drop.bottom_bytes)} {back}"

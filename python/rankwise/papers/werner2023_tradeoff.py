@@ -145,11 +145,9 @@ def sentence(found: Sequence[Duel], order: str) -> str:
     for reading in READINGS:
         cases = [c for c in crossovers(found) if c.order == order and c.reading == reading]
         always, surely = [c.always for c in cases], [c.surely for c in cases]
-        sure = (
-            f"beyond both intervals {_from(surely)}"
-            if any(surely)
-            else f"at no cutoff up to {max(CUTOFFS)} beyond both intervals"
-        )
+        sure = f"at no cutoff up to {max(CUTOFFS)} beyond both intervals"
+        if any(surely):
+            sure = f"beyond both intervals {_from(surely)}"
         parts.append(f"{reading} teams win {_from(always)}, {sure}")
     return "; ".join(parts) + "."
 

@@ -162,11 +162,9 @@ def _figures(advice: Advice) -> list[Figure]:
     steps = f"{len(evidence.steps.durations_s)} observed" if evidence.steps is not None else "one run observed"
     found.append(Figure(f"A {evidence.per}, now", value, unit, interval, shares_of_it, steps))
     in_mpi = 1 - shares.share(shares.computing_s)
-    waits = (
-        f"{100 * shares.share(shares.waiting_s):.0f} % wait (late sender/receiver)"
-        if shares.split
-        else "wait and transfer are not separated"
-    )
+    waits = "wait and transfer are not separated"
+    if shares.split:
+        waits = f"{100 * shares.share(shares.waiting_s):.0f} % wait (late sender/receiver)"
     per_rank = (shares.total_s - shares.computing_s) / shares.total_s.clip(1e-12)
     by_rank = format_span((100 * per_rank).tolist(), "{:.0f}".format)
     found.append(Figure("In communication", f"{100 * in_mpi:.0f}", "%", f"{by_rank} % by rank", None, waits))

@@ -157,19 +157,18 @@ def history_picture(history: History) -> Chart:
         for name, of in zip(names, known, strict=True)
     ]
     panels: list[Spec] = []
-    for what, title, label in (("latency", "Latency", TIME), ("bandwidth", "Bandwidth", RATE)):
+    for title, label, quantity, ci, write in (
+        ("Latency", TIME, "latency_s", "latency_ci_s", _latency),
+        ("Bandwidth", RATE, "bandwidth_bytes_per_s", "bandwidth_ci_bytes_per_s", _bandwidth),
+    ):
         data: list[Spec] = []
         for i, (name, of) in enumerate(zip(names, known, strict=True)):
             for link, one in of.items():
-                value, ends = (
-                    (one.latency_s, one.latency_ci_s)
-                    if what == "latency"
-                    else (one.bandwidth_bytes_per_s, one.bandwidth_ci_bytes_per_s)
-                )
-                low, high = ends or (value, value)
+                value = getattr(one, quantity)
+                low, high = getattr(one, ci) or (value, value)
                 data.append({
                     "profile": name, "link": link, "value": value, "low": max(low, 0.01 * value), "high": high, "stop": i,
-                    "tip": f"{name}, {link}: {_latency(one) if what == 'latency' else _bandwidth(one)}",
+                    "tip": f"{name}, {link}: {write(one)}",
                 })  # fmt: skip
         turned = {"title": None, "labelAngle": 0 if len(names) < 4 else -30, "labelLimit": 140}
         y = field_of("value", **log_axis([float(row[key]) for row in data for key in ("low", "value", "high")], label, ""))

@@ -105,11 +105,9 @@ def _figures_badge(last: Session, judgement: Judgement) -> Badge:
     if last.verdict == "unusable":
         return Badge("bad", "Figures: unusable", f"{disturbed} of {len(last.launches)} launches were disturbed: measure again")
     seen = math.isfinite(judgement.could_see) and judgement.could_see < 100
-    told = (
-        f"a slow-down of {100 * judgement.could_see:.0f} % would be seen"
-        if seen
-        else "too few sessions to say what would be seen"
-    )
+    told = "too few sessions to say what would be seen"
+    if seen:
+        told = f"a slow-down of {100 * judgement.could_see:.0f} % would be seen"
     counted = f"{len(last.launches)} launches, {disturbed} disturbed; " if last.launches else ""
     return Badge("good" if seen else "unknown", "Figures: usable" if seen else "Figures: too few yet", counted + told)
 

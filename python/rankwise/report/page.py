@@ -139,16 +139,13 @@ def _models(inputs: Inputs) -> Section:
     links = inputs.links
     parts: list[Picture | Table[Any]] = []
     for name, link in links.items():
-        parts.append(
-            Picture(
-                f"link-{name}",
-                f"Link class {name}. Points: {link.send.statistic} of {link.send.samples} samples, with the 95 % "
-                f"interval; lines: the models, of which {link.send.model} answers for predictions. A straight line "
-                "looks bent because both axes are logarithmic; 0 B stands beyond the break in the axis.",
-                partial(link_picture, name, link),
-            )
+        said = (
+            f"Link class {name}. Points: {link.send.statistic} of {link.send.samples} samples, with the 95 % interval; lines: "
+            f"the models, of which {link.send.model} answers for predictions. A straight line looks bent because both axes are "
+            "logarithmic; 0 B stands beyond the break in the axis."
         )
-        parts += [_fits(name, link), _times(name, link.send)]
+        picture = Picture(f"link-{name}", said, partial(link_picture, name, link))
+        parts += [picture, _fits(name, link), _times(name, link.send)]
     chosen = ", ".join(f"{name} {link.send.model}" for name, link in links.items())
     ways = [_WAYS] if any(link.variants for link in links.values()) else []
     return Section("models", "The links' models and modes", [_MODELS, *_choices(links), *ways], parts, chosen)
@@ -310,22 +307,18 @@ def _mapping(inputs: Inputs) -> Section:
     notes: list[str] = []
     skipped: dict[Skipped, list[str]] = {}
     if (cost := cost_picture(mappings)) is not None:
-        parts.append(
-            Picture("mapping-cost", "Each mapping against blocked (dotted line, 100 %). Less is better.", lambda: cost)
-        )
+        parts += [Picture("mapping-cost", "Each mapping against blocked (dotted line, 100 %). Less is better.", lambda: cost)]
     for i, item in enumerate(mappings):
         label = f"{grid_words(item)[0].upper()}{grid_words(item)[1:]}"
         if can_draw(item):
             part = shown_part(item)
             ends = [result for result in (item.blocked, item.best) if result is not None]
-            parts.append(
-                Picture(
-                    f"nodes-{i}",
-                    f"{label}{f'; shown: {part}' if part else ''}. Numbers are nodes; nodes that touch differ in colour, but "
-                    "a colour comes back for nodes that do not.",
-                    partial(node_map_picture, item, f"nodes-{i}", list(dict.fromkeys(ends))),
-                )
+            said = (
+                f"{label}{f'; shown: {part}' if part else ''}. Numbers are nodes; nodes that touch differ in colour, but a "
+                "colour comes back for nodes that do not."
             )
+            draw = partial(node_map_picture, item, f"nodes-{i}", list(dict.fromkeys(ends)))
+            parts.append(Picture(f"nodes-{i}", said, draw))
         else:
             notes.append(
                 f"{label}: no map is drawn, because the grid has more than three axes or the file holds no "
