@@ -61,12 +61,9 @@ class Balances(Record):
     balance = computed("by machine, Eq. 11", Sequence[Balance], lambda _: balances())  # fmt: skip
 
 
-def memory_time_at_peak(
-    peak_flop_per_s: float, flops_per_byte: float, cache_bytes: float | None, a: float = fft3d.PAPER_A
-) -> float:
-    """Eq. 6: T_mem of a machine of so much peak, whose nodes do so many flops a
-    byte of memory bandwidth; seconds for 21,000^3."""
-    words = fft3d.literal(a).words_per_point(_N, None if cache_bytes is None else cache_bytes / WORD_BYTES)
+def memory_time_at_peak(peak_flop_per_s: float, flops_per_byte: float, cache_bytes: float | None) -> float:
+    """Eq. 6: T_mem of a machine of so much peak, whose nodes do so many flops a byte of memory; seconds for 21,000^3."""
+    words = fft3d.literal().words_per_point(_N, None if cache_bytes is None else cache_bytes / WORD_BYTES)
     return 3 * _N**3 * words * WORD_BYTES * flops_per_byte / peak_flop_per_s
 
 
@@ -98,12 +95,11 @@ def sensitivities(factor: float = 2.0) -> dict[str, float]:
     def memory_s(scale: float) -> float:
         return memory_time_at_peak(peak, scale * node / memory, gpu.get("cache"))
 
+    def network_s(scale: float, kappa: float) -> float:
+        return network_time_at_peak(peak, scale * node, link, kappa)
+
     found = {"T_mem (Eq. 6)": memory_s(factor) / memory_s(1)}
-    for name, kappa in KAPPAS.items():
-        found[f"T_net (Eq. 7, {name})"] = network_time_at_peak(peak, factor * node, link, kappa) / network_time_at_peak(
-            peak, node, link, kappa
-        )
-    return found
+    return found | {f"T_net (Eq. 7, {name})": network_s(factor, of) / network_s(1, of) for name, of in KAPPAS.items()}
 
 
 def section() -> Section:
