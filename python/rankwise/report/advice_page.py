@@ -39,9 +39,9 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
     sections += _where_sections(evidence)
     if evidence.timeline is not None and evidence.timeline.path:
         chart = timeline_picture(evidence.timeline, evidence.per)
-        drawn = Picture("timeline-ranks", chart.description, lambda: chart)
+        title, drawn = chart.title, Picture("timeline-ranks", chart.description, lambda: chart)
         note = f"One {evidence.per}, the one of median length: ranks down, time across, arrows are messages."
-        sections.append(Section("time-line", chart.title, [note], [drawn]))
+        sections.append(Section("time-line", title, [note], [drawn]))
     if len(evidence.traffic.bytes) and len(hosts) > 1:
         start, best = start_of(advice.mappings), advice.mappings.best
         shown = [("now", start), ("placed by the file", best)] if best is not start else [("now", start)]
