@@ -4,6 +4,7 @@
 #include "handlers.h"
 
 #include "call_sites.h"
+#include "words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,35 +14,8 @@
 
 static __thread int inside __attribute__((tls_model("initial-exec")));
 
-#define PARAMETERS_1 word a0
-#define PARAMETERS_2 PARAMETERS_1, word a1
-#define PARAMETERS_3 PARAMETERS_2, word a2
-#define PARAMETERS_4 PARAMETERS_3, word a3
-#define PARAMETERS_5 PARAMETERS_4, word a4
-#define PARAMETERS_6 PARAMETERS_5, word a5
-#define PARAMETERS_7 PARAMETERS_6, word a6
-#define PARAMETERS_8 PARAMETERS_7, word a7
-#define PARAMETERS_9 PARAMETERS_8, word a8
-#define PARAMETERS_10 PARAMETERS_9, word a9
-#define PARAMETERS_11 PARAMETERS_10, word a10
-#define PARAMETERS_12 PARAMETERS_11, word a11
-#define PARAMETERS_13 PARAMETERS_12, word a12
-#define WORDS_1 a0
-#define WORDS_2 WORDS_1, a1
-#define WORDS_3 WORDS_2, a2
-#define WORDS_4 WORDS_3, a3
-#define WORDS_5 WORDS_4, a4
-#define WORDS_6 WORDS_5, a5
-#define WORDS_7 WORDS_6, a6
-#define WORDS_8 WORDS_7, a7
-#define WORDS_9 WORDS_8, a8
-#define WORDS_10 WORDS_9, a9
-#define WORDS_11 WORDS_10, a10
-#define WORDS_12 WORDS_11, a11
-#define WORDS_13 WORDS_12, a12
-
 #define DEFINE(symbol, name, n, handler, timed, extra, big, profiling)                                              \
-  EXPORT int symbol(PARAMETERS_##n) {                                                                               \
+  EXPORT int symbol(PARAMETERS_##n(word)) {                                                                         \
     word a[] = {WORDS_##n};                                                                                         \
     struct site site = {CALL_##name, n, big, timed, extra, profiling, original(CALL_##name, profiling, big), NULL}; \
     if (UNLIKELY(inside || !me)) return invoke(site, a);                                                            \

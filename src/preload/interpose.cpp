@@ -102,28 +102,6 @@ void from_fortran(const char* name, const int* comm, const int* ndims, const int
   original(comm, ndims, dims, periods, reorder, cart, ierror);
 }
 
-// A function that takes a graph: arranged where that was asked for, else as the program's MPI does it.
-template <class Arrange, class Call>
-int graph_from_c(const char* name, Handle comm, bool reorder, void* made, Arrange&& arranged, Call&& call) {
-  if (!inside) {
-    count_call(Topology::graph, reorder);
-    if (reorder && !api::environment_flag("RANKWISE_GRAPHS")) {
-      const std::string why =
-          std::string(name) + " is left as it is: 'rankwise preload --graphs' places such communicators, too";
-      remember_left(Topology::graph, why.c_str());
-    } else if (reorder && fits()) {
-      const Inside guard;
-      if (arranged()) return 0;
-    }
-  }
-  void* const original = look_up(name);
-  if (original == nullptr) return no_mpi;
-  const NeighborParent parent(comm);
-  const int code = call(original, parent.comm());
-  if (code == 0 && neighbor_mode() != NeighborMode::off) neighbor_made(comm_at(reinterpret_cast<Handle>(made)));
-  return code;
-}
-
 }  // namespace
 
 Family running() noexcept {
@@ -167,52 +145,6 @@ int cart_create_of_any(rankwise::preload::Handle comm, int ndims, const int* dim
   return rankwise::preload::from_c(comm, ndims, dims, periods, reorder, cart);
 }
 
-RANKWISE_VISIBLE int dist_graph_create_adjacent_of_any(rankwise::preload::Handle comm, int indegree, const int* sources,
-                                                       const int* source_weights, int outdegree, const int* destinations,
-                                                       const int* destination_weights, rankwise::preload::Handle info,
-                                                       int reorder, void* made) __asm__("MPI_Dist_graph_create_adjacent");
-int dist_graph_create_adjacent_of_any(rankwise::preload::Handle comm, int indegree, const int* sources,
-                                      const int* source_weights, int outdegree, const int* destinations,
-                                      const int* destination_weights, rankwise::preload::Handle info, int reorder, void* made) {
-  return rankwise::preload::graph_from_c(
-      "MPI_Dist_graph_create_adjacent", comm, reorder != 0, made,
-      [&] {
-        return rankwise::preload::arrange_graph(
-            comm, info, {indegree, sources, source_weights, outdegree, destinations, destination_weights}, made);
-      },
-      [&](void* original, rankwise::preload::Handle parent) {
-        return reinterpret_cast<decltype(&dist_graph_create_adjacent_of_any)>(original)(
-            parent, indegree, sources, source_weights, outdegree, destinations, destination_weights, info, reorder, made);
-      });
-}
-
-RANKWISE_VISIBLE int dist_graph_create_of_any(rankwise::preload::Handle comm, int count, const int* sources, const int* degrees,
-                                              const int* destinations, const int* weights, rankwise::preload::Handle info,
-                                              int reorder, void* made) __asm__("MPI_Dist_graph_create");
-int dist_graph_create_of_any(rankwise::preload::Handle comm, int count, const int* sources, const int* degrees,
-                             const int* destinations, const int* weights, rankwise::preload::Handle info, int reorder,
-                             void* made) {
-  return rankwise::preload::graph_from_c(
-      "MPI_Dist_graph_create", comm, reorder != 0, made,
-      [&] { return rankwise::preload::arrange_graph(comm, info, {count, sources, degrees, destinations, weights}, made); },
-      [&](void* original, rankwise::preload::Handle parent) {
-        return reinterpret_cast<decltype(&dist_graph_create_of_any)>(original)(parent, count, sources, degrees, destinations,
-                                                                               weights, info, reorder, made);
-      });
-}
-
-RANKWISE_VISIBLE int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int* index, const int* edges,
-                                         int reorder, void* made) __asm__("MPI_Graph_create");
-int graph_create_of_any(rankwise::preload::Handle comm, int vertices, const int* index, const int* edges, int reorder,
-                        void* made) {
-  return rankwise::preload::graph_from_c(
-      "MPI_Graph_create", comm, reorder != 0, made,
-      [&] { return rankwise::preload::arrange_graph(comm, vertices, index, edges, made); },
-      [&](void* original, rankwise::preload::Handle parent) {
-        return reinterpret_cast<decltype(&graph_create_of_any)>(original)(parent, vertices, index, edges, reorder, made);
-      });
-}
-
 // The names that Fortran compilers give a procedure, and that of MPI's Fortran 2008 binding.
 #define RANKWISE_FORTRAN(NAME)                                                                                           \
   RANKWISE_VISIBLE void NAME(const int* comm, const int* ndims, const int* dims, const int* periods, const int* reorder, \
@@ -232,11 +164,6 @@ namespace rankwise::preload {
 // what makes their communicators, and the end of datatypes. Without RANKWISE_NEIGHBOR all go straight on.
 
 namespace {
-
-template <class Function>
-Function found(const char* name) {
-  return reinterpret_cast<Function>(look_up(name));
-}
 
 const void* at(Handle pointer) { return reinterpret_cast<const void*>(pointer); }
 
@@ -277,7 +204,7 @@ int wait_any(F4 own, Handle count, Handle requests, Handle index, Handle status)
   return waited_for_some(
       count, requests,
       [&](bool* done) {
-        static const auto test = found<F5>("MPI_Testany");
+        static const auto test = reinterpret_cast<F5>(look_up("MPI_Testany"));
         int flag = 0;
         const int code = test(count, requests, index, reinterpret_cast<Handle>(&flag), status);
         *done = flag != 0;
@@ -290,7 +217,7 @@ int wait_some(F5 own, Handle count, Handle requests, Handle outcount, Handle ind
   return waited_for_some(
       count, requests,
       [&](bool* done) {
-        static const auto test = found<F5>("MPI_Testsome");
+        static const auto test = reinterpret_cast<F5>(look_up("MPI_Testsome"));
         const int code = test(count, requests, outcount, indices, statuses);
         *done = *reinterpret_cast<const int*>(outcount) != 0;
         return code;
@@ -307,104 +234,105 @@ int made(int code, Handle pointer) {
   return code;
 }
 
+const int* ints(Handle pointer) { return reinterpret_cast<const int*>(pointer); }
+
+// Whether a function that takes a graph has been served: the graph is arranged where that was asked for.
+template <class Arrange>
+bool graph_placed(const char* name, bool reorder, Arrange arranged) {
+  if (inside) return false;
+  count_call(Topology::graph, reorder);
+  if (reorder && !api::environment_flag("RANKWISE_GRAPHS")) {
+    const std::string why = std::string(name) + " is left as it is: 'rankwise preload --graphs' places such communicators, too";
+    remember_left(Topology::graph, why.c_str());
+  } else if (reorder && fits()) {
+    const Inside guard;
+    return arranged();
+  }
+  return false;
+}
+
 }  // namespace
 
 }  // namespace rankwise::preload
 
-#define RANKWISE_LIST(...) __VA_ARGS__
-// BODY: what is returned, of original and the words a0, a1 ...
-#define RANKWISE_INSTEAD_OF(FUNCTION, SYMBOL, BODY, PARAMETERS)                              \
-  extern "C" __attribute__((visibility("default"))) int FUNCTION PARAMETERS __asm__(SYMBOL); \
-  int FUNCTION PARAMETERS {                                                                  \
-    using namespace rankwise::preload;                                                       \
-    static const auto original = reinterpret_cast<int(*) PARAMETERS>(original_of(SYMBOL));   \
-    return original != nullptr ? BODY : 16;                                                  \
-  }
-#define RANKWISE_INSTEAD(NAME, BODY, ...) RANKWISE_INSTEAD_BOTH(NAME, BODY, __VA_ARGS__)
-#define RANKWISE_INSTEAD_BOTH(NAME, BODY, PARAMETERS, ARGUMENTS)          \
-  RANKWISE_INSTEAD_OF(rankwise_of_##NAME, "MPI_" #NAME, BODY, PARAMETERS) \
-  RANKWISE_INSTEAD_OF(rankwise_of_p##NAME, "PMPI_" #NAME, (BODY), PARAMETERS)
-
 // A call that was left to MPI before goes straight on; all else is in a function of its own, so that such a call saves no register.
-#define RANKWISE_NEIGHBOR_OF(FUNCTION, SYMBOL, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)               \
-  extern "C" __attribute__((visibility("default"))) int FUNCTION PARAMETERS __asm__(SYMBOL);                        \
-  static constinit std::atomic<int(*) PARAMETERS> FUNCTION##_original{nullptr};                                     \
-  __attribute__((noinline, cold)) static int FUNCTION##_seen PARAMETERS {                                           \
-    using namespace rankwise::preload;                                                                              \
-    static const auto original = reinterpret_cast<int(*) PARAMETERS>(original_of(SYMBOL));                          \
-    watch_use(COMM);                                                                                                \
-    if (original == nullptr) return 16;                                                                             \
-    FUNCTION##_original.store(original, std::memory_order_relaxed);                                                 \
-    int result = 0;                                                                                                 \
-    if (!neighbors_off.load(std::memory_order_relaxed) && serve_neighbor({NeighborKind::KIND,                       \
-                                                                          NeighborForm::FORM,                       \
-                                                                          LARGE,                                    \
-                                                                          COUNT,                                    \
-                                                                          {RANKWISE_LIST ARGUMENTS},                \
-                                                                          reinterpret_cast<void*>(original),        \
-                                                                          COMM},                                    \
-                                                                         &result)) {                                \
-      return result;                                                                                                \
-    }                                                                                                               \
-    return original ARGUMENTS;                                                                                      \
-  }                                                                                                                 \
-  int FUNCTION PARAMETERS {                                                                                         \
-    using namespace rankwise::preload;                                                                              \
-    const auto original = FUNCTION##_original.load(std::memory_order_relaxed);                                      \
-    const bool straight = original != nullptr && !watching.load(std::memory_order_relaxed);                         \
-    if (straight &&                                                                                                 \
-        (neighbors_off.load(std::memory_order_relaxed) || is_left(NeighborKind::KIND, NeighborForm::FORM, COMM))) { \
-      return original ARGUMENTS;                                                                                    \
-    }                                                                                                               \
-    return FUNCTION##_seen ARGUMENTS;                                                                               \
+#define RANKWISE_NEIGHBOR_OF(FUNCTION, SYMBOL, KIND, FORM, LARGE, COMM, N)                                                   \
+  extern "C" __attribute__((visibility("default"))) int FUNCTION(PARAMETERS_##N(rankwise::preload::Handle)) __asm__(SYMBOL); \
+  static constinit std::atomic<int (*)(PARAMETERS_##N(rankwise::preload::Handle))> FUNCTION##_original{nullptr};             \
+  __attribute__((noinline, cold)) static int FUNCTION##_seen(PARAMETERS_##N(rankwise::preload::Handle)) {                    \
+    using namespace rankwise::preload;                                                                                       \
+    static const auto original = reinterpret_cast<int (*)(PARAMETERS_##N(Handle))>(original_of(SYMBOL));                     \
+    watch_use(COMM);                                                                                                         \
+    if (original == nullptr) return 16;                                                                                      \
+    FUNCTION##_original.store(original, std::memory_order_relaxed);                                                          \
+    int result = 0;                                                                                                          \
+    if (!neighbors_off.load(std::memory_order_relaxed) &&                                                                    \
+        serve_neighbor(                                                                                                      \
+            {NeighborKind::KIND, NeighborForm::FORM, LARGE, N, {WORDS_##N}, reinterpret_cast<void*>(original), COMM},        \
+            &result)) {                                                                                                      \
+      return result;                                                                                                         \
+    }                                                                                                                        \
+    return original(WORDS_##N);                                                                                              \
+  }                                                                                                                          \
+  int FUNCTION(PARAMETERS_##N(rankwise::preload::Handle)) {                                                                  \
+    using namespace rankwise::preload;                                                                                       \
+    const auto original = FUNCTION##_original.load(std::memory_order_relaxed);                                               \
+    const bool straight = original != nullptr && !watching.load(std::memory_order_relaxed);                                  \
+    if (straight &&                                                                                                          \
+        (neighbors_off.load(std::memory_order_relaxed) || is_left(NeighborKind::KIND, NeighborForm::FORM, COMM))) {          \
+      return original(WORDS_##N);                                                                                            \
+    }                                                                                                                        \
+    return FUNCTION##_seen(WORDS_##N);                                                                                       \
   }
-#define RANKWISE_NEIGHBOR(NAME, KIND, FORM, LARGE, COMM, COUNT, ...) \
-  RANKWISE_NEIGHBOR_BOTH(NAME, KIND, FORM, LARGE, COMM, COUNT, __VA_ARGS__)
-#define RANKWISE_NEIGHBOR_BOTH(NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)                       \
-  RANKWISE_NEIGHBOR_OF(rankwise_of_##NAME, "MPI_" #NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS)   \
-  RANKWISE_NEIGHBOR_OF(rankwise_of_p##NAME, "PMPI_" #NAME, KIND, FORM, LARGE, COMM, COUNT, PARAMETERS, ARGUMENTS) \
-  RANKWISE_NEIGHBOR_LARGE(NAME##_c, KIND, FORM, COMM, COUNT, PARAMETERS, ARGUMENTS)
-#define RANKWISE_NEIGHBOR_LARGE(NAME, KIND, FORM, COMM, COUNT, PARAMETERS, ARGUMENTS)                          \
-  RANKWISE_NEIGHBOR_OF(rankwise_of_##NAME, "MPI_" #NAME, KIND, FORM, true, COMM, COUNT, PARAMETERS, ARGUMENTS) \
-  RANKWISE_NEIGHBOR_OF(rankwise_of_p##NAME, "PMPI_" #NAME, KIND, FORM, true, COMM, COUNT, PARAMETERS, ARGUMENTS)
+#define RANKWISE_NEIGHBOR(NAME, KIND, FORM, COMM, N)                                         \
+  RANKWISE_NEIGHBOR_OF(rankwise_of_##NAME, "MPI_" #NAME, KIND, FORM, false, COMM, N)         \
+  RANKWISE_NEIGHBOR_OF(rankwise_of_p##NAME, "PMPI_" #NAME, KIND, FORM, false, COMM, N)       \
+  RANKWISE_NEIGHBOR_OF(rankwise_of_##NAME##_c, "MPI_" #NAME "_c", KIND, FORM, true, COMM, N) \
+  RANKWISE_NEIGHBOR_OF(rankwise_of_p##NAME##_c, "PMPI_" #NAME "_c", KIND, FORM, true, COMM, N)
 
-RANKWISE_NEIGHBOR(Neighbor_allgather, allgather, blocking, false, a6, 7, RANKWISE_7)
-RANKWISE_NEIGHBOR(Neighbor_allgatherv, allgatherv, blocking, false, a7, 8, RANKWISE_8)
-RANKWISE_NEIGHBOR(Neighbor_alltoall, alltoall, blocking, false, a6, 7, RANKWISE_7)
-RANKWISE_NEIGHBOR(Neighbor_alltoallv, alltoallv, blocking, false, a8, 9, RANKWISE_9)
-RANKWISE_NEIGHBOR(Neighbor_alltoallw, alltoallw, blocking, false, a8, 9, RANKWISE_9)
-RANKWISE_NEIGHBOR(Ineighbor_allgather, allgather, nonblocking, false, a6, 8, RANKWISE_8)
-RANKWISE_NEIGHBOR(Ineighbor_allgatherv, allgatherv, nonblocking, false, a7, 9, RANKWISE_9)
-RANKWISE_NEIGHBOR(Ineighbor_alltoall, alltoall, nonblocking, false, a6, 8, RANKWISE_8)
-RANKWISE_NEIGHBOR(Ineighbor_alltoallv, alltoallv, nonblocking, false, a8, 10, RANKWISE_10)
-RANKWISE_NEIGHBOR(Ineighbor_alltoallw, alltoallw, nonblocking, false, a8, 10, RANKWISE_10)
-RANKWISE_NEIGHBOR(Neighbor_allgather_init, allgather, persistent, false, a6, 9, RANKWISE_9)
-RANKWISE_NEIGHBOR(Neighbor_allgatherv_init, allgatherv, persistent, false, a7, 10, RANKWISE_10)
-RANKWISE_NEIGHBOR(Neighbor_alltoall_init, alltoall, persistent, false, a6, 9, RANKWISE_9)
-RANKWISE_NEIGHBOR(Neighbor_alltoallv_init, alltoallv, persistent, false, a8, 11, RANKWISE_11)
-RANKWISE_NEIGHBOR(Neighbor_alltoallw_init, alltoallw, persistent, false, a8, 11, RANKWISE_11)
+RANKWISE_NEIGHBOR(Neighbor_allgather, allgather, blocking, a6, 7)
+RANKWISE_NEIGHBOR(Neighbor_allgatherv, allgatherv, blocking, a7, 8)
+RANKWISE_NEIGHBOR(Neighbor_alltoall, alltoall, blocking, a6, 7)
+RANKWISE_NEIGHBOR(Neighbor_alltoallv, alltoallv, blocking, a8, 9)
+RANKWISE_NEIGHBOR(Neighbor_alltoallw, alltoallw, blocking, a8, 9)
+RANKWISE_NEIGHBOR(Ineighbor_allgather, allgather, nonblocking, a6, 8)
+RANKWISE_NEIGHBOR(Ineighbor_allgatherv, allgatherv, nonblocking, a7, 9)
+RANKWISE_NEIGHBOR(Ineighbor_alltoall, alltoall, nonblocking, a6, 8)
+RANKWISE_NEIGHBOR(Ineighbor_alltoallv, alltoallv, nonblocking, a8, 10)
+RANKWISE_NEIGHBOR(Ineighbor_alltoallw, alltoallw, nonblocking, a8, 10)
+RANKWISE_NEIGHBOR(Neighbor_allgather_init, allgather, persistent, a6, 9)
+RANKWISE_NEIGHBOR(Neighbor_allgatherv_init, allgatherv, persistent, a7, 10)
+RANKWISE_NEIGHBOR(Neighbor_alltoall_init, alltoall, persistent, a6, 9)
+RANKWISE_NEIGHBOR(Neighbor_alltoallv_init, alltoallv, persistent, a8, 11)
+RANKWISE_NEIGHBOR(Neighbor_alltoallw_init, alltoallw, persistent, a8, 11)
 
-RANKWISE_INSTEAD(Wait, (waited(1, a0, [&] { return original(a0, a1); })), RANKWISE_2)
-RANKWISE_INSTEAD(Waitall, (waited(a0, a1, [&] { return original(a0, a1, a2); })), RANKWISE_3)
-RANKWISE_INSTEAD(Waitany, (wait_any(original, a0, a1, a2, a3)), RANKWISE_4)
-RANKWISE_INSTEAD(Waitsome, (wait_some(original, a0, a1, a2, a3, a4)), RANKWISE_5)
-RANKWISE_INSTEAD(Test, (tested(1, a0, [&] { return original(a0, a1, a2); })), RANKWISE_3)
-RANKWISE_INSTEAD(Testall, (tested(a0, a1, [&] { return original(a0, a1, a2, a3); })), RANKWISE_4)
-RANKWISE_INSTEAD(Testany, (tested(a0, a1, [&] { return original(a0, a1, a2, a3, a4); })), RANKWISE_5)
-RANKWISE_INSTEAD(Testsome, (tested(a0, a1, [&] { return original(a0, a1, a2, a3, a4); })), RANKWISE_5)
-RANKWISE_INSTEAD(Request_get_status, (tested(1, reinterpret_cast<Handle>(&a0), [&] { return original(a0, a1, a2); })),
-                 RANKWISE_3)
-RANKWISE_INSTEAD(Start, (start(1, a0) != 0 ? 16 : original(a0)), RANKWISE_1)
-RANKWISE_INSTEAD(Startall, (start(a0, a1) != 0 ? 16 : original(a0, a1)), RANKWISE_2)
-RANKWISE_BOTH(Request_free, rankwise::preload::neighbor_forget(reinterpret_cast<const void*>(a0)), RANKWISE_1)
-RANKWISE_BOTH(Type_free, rankwise::preload::neighbor_type_freed(a0), RANKWISE_1)
+RANKWISE_INSTEAD(Wait, (waited(1, a0, [&] { return original(a0, a1); })), 2)
+RANKWISE_INSTEAD(Waitall, (waited(a0, a1, [&] { return original(a0, a1, a2); })), 3)
+RANKWISE_INSTEAD(Waitany, (wait_any(original, a0, a1, a2, a3)), 4)
+RANKWISE_INSTEAD(Waitsome, (wait_some(original, a0, a1, a2, a3, a4)), 5)
+RANKWISE_INSTEAD(Test, (tested(1, a0, [&] { return original(a0, a1, a2); })), 3)
+RANKWISE_INSTEAD(Testall, (tested(a0, a1, [&] { return original(a0, a1, a2, a3); })), 4)
+RANKWISE_INSTEAD(Testany, (tested(a0, a1, [&] { return original(a0, a1, a2, a3, a4); })), 5)
+RANKWISE_INSTEAD(Testsome, (tested(a0, a1, [&] { return original(a0, a1, a2, a3, a4); })), 5)
+RANKWISE_INSTEAD(Request_get_status, (tested(1, reinterpret_cast<Handle>(&a0), [&] { return original(a0, a1, a2); })), 3)
+RANKWISE_INSTEAD(Start, (start(1, a0) != 0 ? 16 : original(a0)), 1)
+RANKWISE_INSTEAD(Startall, (start(a0, a1) != 0 ? 16 : original(a0, a1)), 2)
+RANKWISE_AFTER(Request_free, neighbor_forget(reinterpret_cast<const void*>(a0)), 1)
+RANKWISE_AFTER(Type_free, neighbor_type_freed(a0), 1)
 
-// Those that make graphs by their other names: interpose.cpp has the usual ones.
-#define RANKWISE_INSTEAD_OF_P(NAME, BODY, ...) RANKWISE_INSTEAD_OF_P_OF(NAME, BODY, __VA_ARGS__)
-#define RANKWISE_INSTEAD_OF_P_OF(NAME, BODY, PARAMETERS, ARGUMENTS) \
-  RANKWISE_INSTEAD_OF(rankwise_of_p##NAME, "PMPI_" #NAME, BODY, PARAMETERS)
-RANKWISE_INSTEAD_OF_P(Graph_create, (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5), a5)), RANKWISE_6)
-RANKWISE_INSTEAD_OF_P(Dist_graph_create_adjacent,
-                      (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8, a9), a9)), RANKWISE_10)
-RANKWISE_INSTEAD_OF_P(Dist_graph_create, (made(original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8), a8)),
-                      RANKWISE_9)
+// ARRANGED: what places the graph, if the program asks for that by the usual name.
+#define RANKWISE_GRAPH(NAME, REORDER, MADE, ARRANGED, CALL, N)                                                          \
+  RANKWISE_INSTEAD_OF(                                                                                                  \
+      rankwise_of_##NAME, "MPI_" #NAME,                                                                                 \
+      (graph_placed("MPI_" #NAME, static_cast<int>(REORDER) != 0, [&] { return ARRANGED; }) ? 0 : made(CALL, MADE)), N) \
+  RANKWISE_INSTEAD_OF(rankwise_of_p##NAME, "PMPI_" #NAME, made(CALL, MADE), N)
+RANKWISE_GRAPH(Graph_create, a4, a5, arrange_graph(a0, static_cast<int>(a1), ints(a2), ints(a3), reinterpret_cast<void*>(a5)),
+               original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5), 6)
+RANKWISE_GRAPH(Dist_graph_create_adjacent, a8, a9,
+               arrange_graph(a0, a7, {static_cast<int>(a1), ints(a2), ints(a3), static_cast<int>(a4), ints(a5), ints(a6)},
+                             reinterpret_cast<void*>(a9)),
+               original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8, a9), 10)
+RANKWISE_GRAPH(Dist_graph_create, a7, a8,
+               arrange_graph(a0, a6, {static_cast<int>(a1), ints(a2), ints(a3), ints(a4), ints(a5)},
+                             reinterpret_cast<void*>(a8)),
+               original(NeighborParent(a0).comm(), a1, a2, a3, a4, a5, a6, a7, a8), 9)
