@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from graph_quality import PEERS, Rows, write_files
 
-from rankwise import _core
 from rankwise.mapping import How, map_grid
 from rankwise.mapping.problem import problem_of
 
@@ -110,7 +109,7 @@ def peers_maps(problem: Drawn, seed: int) -> Iterator[tuple[str, int, int]]:
     """Yield each installed peer's J_sum and J_max, the better of what it is asked for, made exact by cheap moves."""
     given = problem_of(problem.grid, problem.sizes, problem.offsets, problem.periodic, problem.weights)
     try:
-        first, others, both = _core.stencil_graph(given.dims, given.periodic, given.offsets, given.weights)
+        first, others, both = given.core.stencil_graph()
     except ValueError:  # more edges than a graph of ours holds, and no peer would end in the time
         return
     source = np.repeat(np.arange(len(first) - 1), np.diff(first))
@@ -127,10 +126,8 @@ def peers_maps(problem: Drawn, seed: int) -> Iterator[tuple[str, int, int]]:
                 continue
             scores = []
             for parts in maps:
-                exact = _core.balance_map(
-                    given.dims, given.nodes, given.offsets, _by_size(parts, problem.sizes), given.weights, given.periodic
-                )
-                scores.append(_core.score(given.dims, given.periodic, given.offsets, exact, given.weights))
+                exact = given.core.balance_map(_by_size(parts, problem.sizes))
+                scores.append(given.core.score(exact))
             if scores:
                 yield name, *min(scores)
 

@@ -63,7 +63,7 @@ Array<T> array_of(std::span<const T> values) {
 }
 
 MappingProblem problem(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
-                       std::vector<Index> weights = {}, std::vector<bool> periodic = {}) {
+                       std::vector<Index> weights, std::vector<bool> periodic) {
   Grid grid(std::move(dims), std::move(periodic));
   Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
   return {std::move(grid), NodeSizes(node_sizes), std::move(offsets)};
@@ -89,18 +89,9 @@ std::pair<std::vector<Coords>, std::vector<Index>> parse_stencil(std::string_vie
   return {stencil.offsets(), stencil.weights()};
 }
 
-void check_mapping(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
-                   std::vector<Index> weights) {
-  problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights));
-}
-
-std::tuple<Array<NodeId>, std::string, Index> map_grid(const std::string& algorithm, std::vector<Index> dims,
-                                                       const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
-                                                       std::vector<Index> weights, std::vector<bool> periodic, Index steps,
+std::tuple<Array<NodeId>, std::string, Index> map_grid(const MappingProblem& given, const std::string& algorithm, Index steps,
                                                        const std::string& objective, std::uint64_t seed, double seconds,
                                                        int threads) {
-  const MappingProblem given =
-      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
   const MappingOptions chosen = options(steps, objective, seed, seconds, threads);
   std::unique_ptr<rankwise::Mapping> mapping;
   {
@@ -113,11 +104,7 @@ std::tuple<Array<NodeId>, std::string, Index> map_grid(const std::string& algori
 }
 
 // The node of every cell in each map of the front.
-std::vector<Array<NodeId>> map_front(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
-                                     std::vector<Index> weights, std::vector<bool> periodic, Index steps, std::uint64_t seed,
-                                     double seconds) {
-  const MappingProblem given =
-      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
+std::vector<Array<NodeId>> map_front(const MappingProblem& given, Index steps, std::uint64_t seed, double seconds) {
   std::vector<std::unique_ptr<rankwise::Mapping>> maps;
   {
     const nb::gil_scoped_release unlocked;
@@ -131,17 +118,13 @@ std::vector<Array<NodeId>> map_front(std::vector<Index> dims, const std::vector<
   return result;
 }
 
-Array<Index> map_ranks(const std::string& algorithm, std::vector<Index> dims, const std::vector<Index>& node_sizes,
-                       std::vector<Coords> stencil) {
-  const MappingProblem given = problem(std::move(dims), node_sizes, std::move(stencil));
+Array<Index> map_ranks(const MappingProblem& given, const std::string& algorithm) {
   const auto mapping = rankwise::mapping_algorithm(algorithm).prepare(given);
   return filled_array<Index>(given.grid.size(),
                              [&](std::span<Index> cell_of_rank) { fill_cell_of_rank(*mapping, cell_of_rank); });
 }
 
-Index cell_of_rank(const std::string& algorithm, std::vector<Index> dims, const std::vector<Index>& node_sizes,
-                   std::vector<Coords> stencil, Index rank) {
-  const MappingProblem given = problem(std::move(dims), node_sizes, std::move(stencil));
+Index cell_of_rank(const MappingProblem& given, const std::string& algorithm, Index rank) {
   if (rank < 0 || rank >= given.grid.size()) {
     rankwise::invalid("rank " + std::to_string(rank) + " does not exist: the " + std::to_string(given.grid.size()) +
                       " ranks count from 0");
@@ -149,9 +132,8 @@ Index cell_of_rank(const std::string& algorithm, std::vector<Index> dims, const 
   return rankwise::mapping_algorithm(algorithm).prepare(given)->cell_of_rank(rank);
 }
 
-std::vector<double> instantiation_s(const std::string& algorithm, std::vector<Index> dims, const std::vector<Index>& node_sizes,
-                                    std::vector<Coords> stencil, const std::vector<Index>& ranks) {
-  const MappingProblem given = problem(std::move(dims), node_sizes, std::move(stencil));
+std::vector<double> instantiation_s(const MappingProblem& given, const std::string& algorithm,
+                                    const std::vector<Index>& ranks) {
   const rankwise::MappingAlgorithm& chosen = rankwise::mapping_algorithm(algorithm);
   const auto now_s = [] {  // of this thread: what others do on the core does not count
     timespec now{};
@@ -169,10 +151,7 @@ std::vector<double> instantiation_s(const std::string& algorithm, std::vector<In
   return times_s;
 }
 
-Array<NodeId> balance_map(std::vector<Index> dims, const std::vector<Index>& node_sizes, std::vector<Coords> stencil,
-                          const NodeOfCell& node_of_cell, std::vector<Index> weights, std::vector<bool> periodic) {
-  const MappingProblem given =
-      problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic));
+Array<NodeId> balance_map(const MappingProblem& given, const NodeOfCell& node_of_cell) {
   const std::span<const NodeId> nodes = span_of(node_of_cell);
   if (static_cast<Index>(nodes.size()) != given.grid.size() ||
       std::ranges::any_of(nodes, [&](NodeId node) { return node < 0 || node >= given.nodes.nodes(); })) {
@@ -188,13 +167,8 @@ Array<NodeId> balance_map(std::vector<Index> dims, const std::vector<Index>& nod
 }
 
 // The graph in compressed rows: where each cell's neighbours begin, the neighbours, and what is sent both ways.
-std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>> stencil_graph(std::vector<Index> dims,
-                                                                                        std::vector<bool> periodic,
-                                                                                        std::vector<Coords> stencil,
-                                                                                        std::vector<Index> weights) {
-  const Grid grid(std::move(dims), std::move(periodic));
-  const rankwise::WeightedGraph traffic =
-      traffic_of(rankwise::StencilGraph(grid, Stencil(grid.ndim(), std::move(stencil), std::move(weights))));
+std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>> stencil_graph(const MappingProblem& given) {
+  const rankwise::WeightedGraph traffic = traffic_of(rankwise::StencilGraph(given.grid, given.stencil));
   std::vector<std::int32_t> others;
   std::vector<std::int32_t> sent;
   for (const auto& [to, weight] : traffic.edges) {
@@ -205,25 +179,20 @@ std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>> stenci
   return {array_of<std::int32_t>(first), array_of<std::int32_t>(others), array_of<std::int32_t>(sent)};
 }
 
-std::pair<Index, std::string> lower_bound(std::vector<Index> dims, const std::vector<Index>& node_sizes,
-                                          std::vector<Coords> stencil, std::vector<Index> weights, std::vector<bool> periodic) {
-  const rankwise::Bound bound =
-      rankwise::lower_bound(problem(std::move(dims), node_sizes, std::move(stencil), std::move(weights), std::move(periodic)));
+std::pair<Index, std::string> lower_bound(const MappingProblem& given) {
+  const rankwise::Bound bound = rankwise::lower_bound(given);
   return {bound.j_sum, std::string(bound.kind)};
 }
 
 // The parts of a deeper level and their sizes.
-std::pair<Array<NodeId>, std::vector<Index>> divide_level(std::vector<Index> dims, std::vector<bool> periodic,
-                                                          std::vector<Coords> stencil, std::vector<Index> weights,
-                                                          const NodeOfCell& part_of_cell, std::vector<Index> sizes, Index ways,
-                                                          Index steps, std::uint64_t seed) {
-  const Grid grid(std::move(dims), std::move(periodic));
-  const Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
+std::pair<Array<NodeId>, std::vector<Index>> divide_level(const MappingProblem& given, const NodeOfCell& part_of_cell,
+                                                          std::vector<Index> sizes, Index ways, Index steps,
+                                                          std::uint64_t seed) {
   const rankwise::Level level{{part_of_cell.data(), part_of_cell.data() + part_of_cell.size()}, std::move(sizes)};
   rankwise::Level inner;
   {
     const nb::gil_scoped_release unlocked;
-    inner = rankwise::divide(grid, offsets, level, ways, options(steps, "j_sum", seed));
+    inner = rankwise::divide(given.grid, given.stencil, level, ways, options(steps, "j_sum", seed));
   }
   return {array_of<NodeId>(inner.part_of_cell), std::move(inner.sizes)};
 }
@@ -302,19 +271,10 @@ Array<NodeId> balance_graph(const Words& first, const Words& others, const Words
   return array_of<NodeId>(map.nodes());
 }
 
-Index total_edges(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
-                  std::vector<Index> weights) {
-  const Grid grid(std::move(dims), std::move(periodic));
-  return rankwise::total_edges(grid, Stencil(grid.ndim(), std::move(stencil), std::move(weights)));
-}
-
-std::pair<Index, Index> score(std::vector<Index> dims, std::vector<bool> periodic, std::vector<Coords> stencil,
-                              const NodeOfCell& node_of_cell, std::vector<Index> weights) {
-  const Grid grid(std::move(dims), std::move(periodic));
-  const Stencil offsets(grid.ndim(), std::move(stencil), std::move(weights));
+std::pair<Index, Index> score(const MappingProblem& given, const NodeOfCell& node_of_cell) {
   const std::span<const NodeId> nodes = span_of(node_of_cell);
   const nb::gil_scoped_release unlocked;
-  const rankwise::Score result = rankwise::score(grid, offsets, nodes);
+  const rankwise::Score result = rankwise::score(given.grid, given.stencil, nodes);
   return {result.j_sum, result.j_max};
 }
 
@@ -376,40 +336,48 @@ void bind_mapping(nb::module_& m) {
   m.def("parse_stencil", &parse_stencil, nb::arg("text"), nb::arg("ndim"),
         "Return the offsets of a stencil's id (nearest-neighbor, nearest-neighbor-with-hops, component, moore:K) or of "
         "offsets written as '1,0;-1,0*8', for a grid of ndim axes, and the weight of each. Raises ValueError.");
-  m.def("check_mapping", &check_mapping, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
-        nb::arg("weights") = std::vector<Index>(),
-        "Raise ValueError where grid, node sizes and stencil do not fit each other.");
-  m.def("map_grid", &map_grid, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
-        nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
-        nb::arg("steps") = MappingOptions().steps, nb::arg("objective") = "j_sum", nb::arg("seed") = MappingOptions().seed,
-        nb::arg("seconds") = 0.0, nb::arg("threads") = 1,
-        "Return the node of every cell (row-major, int32), for auto the id of the algorithm it picked, and the steps of "
-        "a search whose length a clock has set (0: none). Rank r is "
-        "on node 0 for r < node_sizes[0], and so on; the algorithm gives each rank a cell. A search takes about steps "
-        "steps (STEPS_PER_SECOND of them a second), or ends after so many seconds where that is not 0: then the map may "
-        "depend on the machine, else not, and never on threads. Raises ValueError where the algorithm is unknown or cannot "
-        "handle the input.");
-  m.def("map_front", &map_front, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"), nb::arg("weights"),
-        nb::arg("periodic"), nb::arg("steps"), nb::arg("seed") = MappingOptions().seed, nb::arg("seconds") = 0.0,
-        "Return the maps (the node of every cell) that refined finds between the least J_sum and the least J_max, none of "
-        "them better than another in both, the least J_sum first. Raises ValueError like map_grid.");
-  m.def("map_ranks", &map_ranks, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
-        "Return the new cell (row-major, int64) of every rank. Raises ValueError like map_grid.");
-  m.def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
-        nb::arg("rank"), "Return the new cell of one rank without mapping the others. Raises ValueError like map_grid.");
-  m.def("instantiation_s", &instantiation_s, nb::arg("algorithm"), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
-        nb::arg("ranks"),
-        "Return the processor time that each of these ranks takes to compute its new cell from nothing but the grid, the "
-        "node sizes and the stencil (hunold2020, section VI-E). Raises ValueError like map_grid.");
-  m.def("score", &score, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("node_of_cell"),
-        nb::arg("weights") = std::vector<Index>(),
-        "Return (J_sum, J_max) of a map: the directed stencil edges between nodes, and those that leave the node with "
-        "most of them. periodic: one flag an axis, or empty for open axes. Raises ValueError.");
-  m.def("divide_level", &divide_level, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("weights"),
-        nb::arg("part_of_cell"), nb::arg("sizes"), nb::arg("ways"), nb::arg("steps"), nb::arg("seed") = MappingOptions().seed,
-        "Divide each node (or part of one) into ways parts, nearly equal, by a search of about steps steps; 0: in the "
-        "order of cells. Return the part of every cell, numbered node by node, and the parts' sizes. Raises "
-        "ValueError.");
+  nb::class_<MappingProblem>(m, "Problem", "A process grid, the ranks of each node, and what each rank sends where.")
+      .def(nb::new_(&problem), nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
+           nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
+           "periodic: one flag an axis, or empty for open axes. Raises ValueError where these do not fit each other.")
+      .def("map_grid", &map_grid, nb::arg("algorithm"), nb::arg("steps"), nb::arg("objective"), nb::arg("seed"),
+           nb::arg("seconds") = 0.0, nb::arg("threads") = 1,
+           "Return the node of every cell (row-major, int32), for auto the id of the algorithm it picked, and the steps of "
+           "a search whose length a clock has set (0: none). Rank r is "
+           "on node 0 for r < node_sizes[0], and so on; the algorithm gives each rank a cell. A search takes about steps "
+           "steps (STEPS_PER_SECOND of them a second), or ends after so many seconds where that is not 0: then the map may "
+           "depend on the machine, else not, and never on threads. Raises ValueError where the algorithm is unknown or "
+           "cannot handle the input.")
+      .def("map_front", &map_front, nb::arg("steps"), nb::arg("seed"), nb::arg("seconds"),
+           "Return the maps (the node of every cell) that refined finds between the least J_sum and the least J_max, none of "
+           "them better than another in both, the least J_sum first. Raises ValueError like map_grid.")
+      .def("map_ranks", &map_ranks, nb::arg("algorithm"),
+           "Return the new cell (row-major, int64) of every rank. Raises ValueError like map_grid.")
+      .def("cell_of_rank", &cell_of_rank, nb::arg("algorithm"), nb::arg("rank"),
+           "Return the new cell of one rank without mapping the others. Raises ValueError like map_grid.")
+      .def("instantiation_s", &instantiation_s, nb::arg("algorithm"), nb::arg("ranks"),
+           "Return the processor time that each of these ranks takes to compute its new cell from nothing but the grid, the "
+           "node sizes and the stencil (hunold2020, section VI-E). Raises ValueError like map_grid.")
+      .def("score", &score, nb::arg("node_of_cell"),
+           "Return (J_sum, J_max) of a map: the directed stencil edges between nodes, and those that leave the node with "
+           "most of them. Raises ValueError.")
+      .def("divide_level", &divide_level, nb::arg("part_of_cell"), nb::arg("sizes"), nb::arg("ways"), nb::arg("steps"),
+           nb::arg("seed"),
+           "Divide each node (or part of one) into ways parts, nearly equal, by a search of about steps steps; 0: in the "
+           "order of cells. Return the part of every cell, numbered node by node, and the parts' sizes. Raises "
+           "ValueError.")
+      .def("balance_map", &balance_map, nb::arg("node_of_cell"),
+           "Return a map in which every node holds exactly its ranks, by moving cells of a map where some do not. Raises "
+           "ValueError.")
+      .def("stencil_graph", &stencil_graph,
+           "Return the stencil's graph in compressed rows: where each cell's neighbours begin (one entry more than "
+           "cells), the neighbours, and the weight that is sent both ways. Raises ValueError.")
+      .def(
+          "total_edges", [](const MappingProblem& given) { return rankwise::total_edges(given.grid, given.stencil); },
+          "Return the weight of all edges of the stencil, within nodes and between them.")
+      .def("lower_bound", &lower_bound,
+           "Return a J_sum that no mapping can fall below, and the kind of argument: isoperimetric, lines, "
+           "components or projections.");
   m.def("divide_graph", &divide_graph, nb::arg("first"), nb::arg("others"), nb::arg("out"), nb::arg("into"), nb::arg("sizes"),
         nb::arg("starts"), nb::arg("objective"), nb::arg("search"),
         "Divide any graph into parts of these sizes, by a search from the best of starts (the part of each vertex). search: "
@@ -428,20 +396,6 @@ void bind_mapping(nb::module_& m) {
         nb::arg("parts"),
         "Return the part of each vertex with exactly so many in each, by cheap moves where some do not hold theirs. Raises "
         "ValueError.");
-  m.def("total_edges", &total_edges, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"),
-        nb::arg("weights") = std::vector<Index>(),
-        "Return the weight of all edges of the stencil, within nodes and between them. Raises ValueError.");
-  m.def("balance_map", &balance_map, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"), nb::arg("node_of_cell"),
-        nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
-        "Return a map in which every node holds exactly its ranks, by moving cells of a map where some do not. Raises "
-        "ValueError.");
-  m.def("stencil_graph", &stencil_graph, nb::arg("dims"), nb::arg("periodic"), nb::arg("stencil"), nb::arg("weights"),
-        "Return the stencil's graph in compressed rows: where each cell's neighbours begin (one entry more than "
-        "cells), the neighbours, and the weight that is sent both ways. Raises ValueError.");
-  m.def("lower_bound", &lower_bound, nb::arg("dims"), nb::arg("node_sizes"), nb::arg("stencil"),
-        nb::arg("weights") = std::vector<Index>(), nb::arg("periodic") = std::vector<bool>(),
-        "Return a J_sum that no mapping can fall below, and the kind of argument: isoperimetric, lines, "
-        "components or projections. Raises ValueError.");
   m.attr("STEPS_PER_SECOND") = rankwise::steps_per_second;
   bind_pattern(m);
 }

@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.mapping.problem import Problem, offsets_of, problem_of
 from rankwise.progress import SILENT, Meter
@@ -140,11 +139,8 @@ def choose_grid(
         return (*score[:1], choice.total, choice.imbalance, *score[1:])
 
     def mapped(choice: GridChoice, problem: Problem, effort: int) -> GridChoice:
-        nodes, *_ = _core.map_grid(
-            "refined", problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, effort,
-            objective, seed,
-        )  # fmt: skip
-        j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, nodes, problem.weights)
+        nodes, *_ = problem.core.map_grid("refined", effort, objective, seed)
+        j_sum, j_max = problem.core.score(nodes)
         return replace(choice, j_sum=j_sum, j_max=j_max)
 
     def can_win(choice: GridChoice, best: GridChoice | None) -> bool:
@@ -190,7 +186,6 @@ def _unmapped(grid: tuple[int, ...], asked: MeshQuestion) -> tuple[GridChoice, P
         for offset, weight in zip(offsets, own, strict=True)
     ]
     problem = problem_of(grid, asked.node_sizes, offsets, asked.periodic, weights)
-    bound, _ = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
-    total = _core.total_edges(problem.dims, problem.periodic, problem.offsets, problem.weights)
+    bound, _ = problem.core.lower_bound()
     imbalance = math.prod(block) * math.prod(grid) / math.prod(asked.mesh) - 1
-    return GridChoice(grid, block, tuple(weights), bound, total, imbalance), problem
+    return GridChoice(grid, block, tuple(weights), bound, problem.core.total_edges(), imbalance), problem

@@ -174,7 +174,6 @@ def _by_grid(pairs: tuple[Array, Array, Array], sizes: Sequence[int], grid: Patt
     offsets = [list(offset) for offset, value in zip(grid.offsets, whole, strict=True) if value]
     if not offsets:
         return 0.0
-    bound, _ = _core.lower_bound(
-        list(grid.dims), list(sizes), offsets, [value for value in whole if value], list(grid.periodic)
-    )
+    weights = [value for value in whole if value]
+    bound, _ = _core.Problem(list(grid.dims), list(sizes), offsets, weights, list(grid.periodic)).lower_bound()
     return bound / scale * (1 - _ROUNDING)

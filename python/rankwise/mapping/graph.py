@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwise import _core
 from rankwise.errors import InputError
 from rankwise.mapping.problem import Problem
 
@@ -23,9 +22,9 @@ def map_graph(problem: Problem, seed: int) -> NDArray[np.int32]:
 
     Raises InputError where KaHIP is not installed.
     """
-    first, others, heavy = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
+    first, others, heavy = problem.core.stencil_graph()
     nodes = divided_by_kahip(first, others, heavy, problem.nodes, seed)
-    return _core.balance_map(problem.dims, problem.nodes, problem.offsets, nodes, problem.weights, problem.periodic)
+    return problem.core.balance_map(nodes)
 
 
 def divided_by_kahip(

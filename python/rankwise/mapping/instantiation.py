@@ -30,16 +30,14 @@ def instantiate(
     from rankwise import _core
 
     offsets, _ = _core.parse_stencil(stencil, len(grid))
+    problem = _core.Problem(list(grid), list(node_sizes), offsets)
     found = []
     for entry in _core.mapping_algorithms():
         wanted = entry.name in algorithms or ("all" in algorithms and entry.in_all)
         if not wanted or (entry.equal_nodes and len(set(node_sizes)) > 1):
             continue
         ranks = list(range(sum(node_sizes))) if entry.local else [0]
-        rounds = [
-            _core.instantiation_s(entry.name, list(grid), list(node_sizes), offsets, ranks)
-            for _ in range(repetitions if entry.local else 1)
-        ]
+        rounds = [problem.instantiation_s(entry.name, ranks) for _ in range(repetitions if entry.local else 1)]
         times_s = np.min(np.asarray(rounds, dtype=np.float64), axis=0)
         found.append(Instantiation(entry.name, float(times_s.max()), float(np.median(times_s)), len(ranks)))
     return found

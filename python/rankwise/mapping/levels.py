@@ -216,10 +216,7 @@ def divide_levels(
     parts, sizes = node_of_cell, problem.nodes
     found = []
     for level in levels:
-        parts, sizes = _core.divide_level(
-            problem.dims, problem.periodic, problem.offsets, problem.weights, parts, sizes, level.ways,
-            steps // len(levels), seed,
-        )  # fmt: skip
+        parts, sizes = problem.core.divide_level(parts, sizes, level.ways, steps // len(levels), seed)
         found.append(parts)
     return found
 
@@ -236,13 +233,10 @@ def score_levels(
     edges = [0] * len(names)
     volume = [0] * len(names)
     for weight in sorted(set(problem.weights)):
-        alike = problem.with_offsets(weight)
+        alike = problem.with_offsets(weight).core
         beyond = 0
         for i, name in enumerate(names):
-            if name == "core":
-                crossing = _core.total_edges(alike.dims, alike.periodic, alike.offsets)
-            else:
-                crossing = _core.score(alike.dims, alike.periodic, alike.offsets, [node_of_cell, *inner][i])[0]
+            crossing = alike.total_edges() if name == "core" else alike.score([node_of_cell, *inner][i])[0]
             here, beyond = crossing - beyond, crossing
             edges[i] += here
             volume[i] += here * weight * message_bytes
@@ -257,7 +251,7 @@ def seat_nodes(problem: Problem, node_of_cell: NDArray[np.int32], above: Sequenc
     """Return a map with its nodes, all of one size, renumbered so that little goes between the units of ``above`` (at least one
     level). Only whole nodes change their places.
     """
-    first, others, weights = _core.stencil_graph(problem.dims, problem.periodic, problem.offsets, problem.weights)
+    first, others, weights = problem.core.stencil_graph()
     count = len(problem.nodes)
     own, other = node_of_cell[np.repeat(np.arange(len(first) - 1), np.diff(first))].astype(np.int64), node_of_cell[others]
     apart = own != other

@@ -376,14 +376,14 @@ def map_grid(
     between: list[MapResult] = []
 
     def sent_between(part_of_cell: NDArray[np.int32]) -> int:
-        return _core.score(problem.dims, problem.periodic, problem.offsets, part_of_cell, problem.weights)[0]
+        return problem.core.score(part_of_cell)[0]
 
     def scored(
         name: str, node_of_cell: NDArray[np.int32], picked: str, start_s: float | None, inner_steps: int, taken: int = 0
     ) -> MapResult:
         inner = divide_levels(problem, node_of_cell, how.levels, inner_steps, how.seed)
         seconds = 0.0 if start_s is None else time.perf_counter() - start_s
-        j_sum, j_max = _core.score(problem.dims, problem.periodic, problem.offsets, node_of_cell, problem.weights)
+        j_sum, j_max = problem.core.score(node_of_cell)
         scores = score_levels(problem, node_of_cell, inner, how.levels, how.message_bytes)
         parts = {level.name: part for level, part in zip(how.levels, inner, strict=True)}
         step = None if how.price is None else how.price(problem, node_of_cell, parts)
@@ -403,7 +403,7 @@ def map_grid(
         results, skipped = results_of(chosen, run, best_scored, ValueError)
         for name, map_given in (how.given or {}).items():
             results.append(scored(name, np.array(map_given, dtype=np.int32), "", None, 0))
-        bound, bound_kind = _core.lower_bound(problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic)
+        bound, bound_kind = problem.core.lower_bound()
         if how.sharp and min(result.j_sum for result in results) > 1.1 * bound:  # nearer to it eigenvalues tell nothing more
             bound, bound_kind = max((bound, bound_kind), (spectral_bound(problem), SPECTRUM), key=lambda found: found[0])
     except ValueError as error:
@@ -471,15 +471,11 @@ def _run(algorithm: str, problem: Problem, search: Effort, how: How) -> tuple[li
     if algorithm == GRAPH:
         found = [map_graph(problem, how.seed)]
     elif algorithm == "refined" and how.objective == "j_sum" and (how.front or how.price is not None):
-        found = _core.map_front(
-            problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps, how.seed,
-            search.seconds,
-        )  # fmt: skip
+        found = problem.core.map_front(search.steps, how.seed, search.seconds)
     else:
-        one, picked, taken = _core.map_grid(
-            algorithm, problem.dims, problem.nodes, problem.offsets, problem.weights, problem.periodic, search.steps,
-            how.objective, how.seed, search.seconds, search.threads,
-        )  # fmt: skip
+        one, picked, taken = problem.core.map_grid(
+            algorithm, search.steps, how.objective, how.seed, search.seconds, search.threads
+        )
         found = [one]
     if how.above and algorithm != "blocked":
         if algorithm == "refined" and not how.front:

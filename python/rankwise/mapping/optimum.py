@@ -44,7 +44,7 @@ def edges_of(
     dims: Sequence[int], offsets: Sequence[Sequence[int]], weights: Sequence[int], periodic: Sequence[bool]
 ) -> tuple[Array, Array, Array]:
     """Return the edges of a stencil on a grid: both cells, the lesser first, and what they send each other."""
-    first, others, both = _core.stencil_graph(dims, periodic, offsets, weights)
+    first, others, both = _core.Problem(dims, [math.prod(dims)], offsets, weights, periodic).stencil_graph()
     cell = np.repeat(np.arange(len(first) - 1), np.diff(first))
     once = cell < others
     return cell[once], others[once], both[once]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rankwise import _core
 from rankwise.errors import InputError
@@ -26,6 +27,10 @@ class Problem:
     @property
     def cells(self) -> int:
         return math.prod(self.dims)
+
+    @cached_property
+    def core(self) -> _core.Problem:
+        return _core.Problem(self.dims, self.nodes, self.offsets, self.weights, self.periodic)
 
     def with_offsets(self, weight: int) -> Problem:
         """The problem with only the offsets of this weight, each of weight 1."""
@@ -57,7 +62,7 @@ def problem_of(
     offsets, own_weights = offsets_of(stencil, len(dims))
     heavy = own_weights if weights is None else list(weights)
     try:
-        _core.check_mapping(dims, nodes, offsets, heavy)
+        _core.Problem(dims, nodes, offsets, heavy)
     except ValueError as error:
         raise InputError(str(error)) from None
     if len(flags) != len(dims):

@@ -83,11 +83,12 @@ def test_every_map_fills_the_nodes_exactly_and_has_the_score_it_says(
         assert (result.j_sum, result.j_max) == j_sum_and_max(dims, periodic, offsets, result.node_of_cell.tolist())
         if result.algorithm == "refined":  # which has no effort to give one rank of it
             continue
-        cell_of_rank = _core.map_ranks(result.algorithm, dims, nodes, offsets)
+        core = _core.Problem(dims, nodes, offsets)
+        cell_of_rank = core.map_ranks(result.algorithm)
         assert sorted(cell_of_rank) == list(range(math.prod(dims)))
         assert (result.node_of_cell[cell_of_rank] == node_of_rank).all()
         for rank in {0, len(cell_of_rank) // 2, len(cell_of_rank) - 1}:
-            assert _core.cell_of_rank(result.algorithm, dims, nodes, offsets, rank) == cell_of_rank[rank]
+            assert core.cell_of_rank(result.algorithm, rank) == cell_of_rank[rank]
 
 
 def test_blocked_on_the_paper_s_grid() -> None:
@@ -204,12 +205,12 @@ def test_more_ranks_than_the_machine_can_hold_are_refused_before_the_work() -> N
 def test_the_core_refuses_a_rank_that_does_not_exist() -> None:
     for rank in (-1, 16):
         with pytest.raises(ValueError, match=f"rank {rank} does not exist"):
-            _core.cell_of_rank("blocked", [4, 4], [8, 8], [[1, 0]], rank)
+            _core.Problem([4, 4], [8, 8], [[1, 0]]).cell_of_rank("blocked", rank)
 
 
 def test_the_core_refuses_maps_of_another_size() -> None:
     with pytest.raises(ValueError, match="3 entries but the grid has 4 cells"):
-        _core.score([2, 2], [], [[1, 0]], np.zeros(3, dtype=np.int32))
+        _core.Problem([2, 2], [4], [[1, 0]]).score(np.zeros(3, dtype=np.int32))
 
 
 @pytest.mark.parametrize(
