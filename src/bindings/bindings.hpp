@@ -25,4 +25,3 @@ struct Judged {
 void bind_mapping(nanobind::module_& m);
 void bind_schedule(nanobind::module_& m);
 void bind_cost(nanobind::module_& m);
-void bind_collectives(nanobind::module_& m);

@@ -142,23 +142,6 @@ auto history(const Judged& judged, Index block_bytes, const Machine& on) {
       table<Stretch, double, 2>(history.steps, [](const Stretch& s) -> std::array<double, 2> { return {s.begin_s, s.end_s}; }));
 }
 
-rankwise::Grid grid(std::vector<Index> dims, std::vector<bool> periodic) {
-  return rankwise::Grid(std::move(dims), std::move(periodic));
-}
-
-rankwise::Question question(std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
-                            const std::string& shell, std::vector<std::string> algorithms,
-                            const std::vector<std::string>& modes, std::vector<Index> replications) {
-  rankwise::Question question{rankwise::Grid(std::move(dims), std::move(periodic)),
-                              std::move(cutoff),
-                              rankwise::parse_shell(shell),
-                              std::move(algorithms),
-                              {},
-                              std::move(replications)};
-  for (const std::string& mode : modes) question.modes.push_back(rankwise::parse_send_mode(mode));
-  return question;
-}
-
 void bind_decide(nb::module_& m) {
   m.def("fft_groups", &rankwise::fft_groups, nb::arg("batch"), nb::arg("together"),
         "Return the groups of a batch whose fields travel together: (how many, fields).");
@@ -186,8 +169,13 @@ void bind_decide(nb::module_& m) {
           [](Contest* self, std::vector<Index> dims, std::vector<bool> periodic, std::vector<int> cutoff,
              const std::string& shell, std::vector<std::string> algorithms, const std::vector<std::string>& modes,
              std::vector<Index> replications, const rankwise::Placement& placement) {
-            const rankwise::Question asked = question(std::move(dims), std::move(periodic), std::move(cutoff), shell,
-                                                      std::move(algorithms), modes, std::move(replications));
+            rankwise::Question asked{rankwise::Grid(std::move(dims), std::move(periodic)),
+                                     std::move(cutoff),
+                                     rankwise::parse_shell(shell),
+                                     std::move(algorithms),
+                                     {},
+                                     std::move(replications)};
+            for (const std::string& mode : modes) asked.modes.push_back(rankwise::parse_send_mode(mode));
             new (self) Contest(asked, placement, [] {
               if (PyErr_CheckSignals() != 0) throw nb::python_error();  // Ctrl-C
             });
@@ -393,7 +381,7 @@ void bind_cost(nb::module_& m) {
       "judge_stencil",
       [](std::vector<Index> dims, std::vector<bool> periodic, std::vector<rankwise::Coords> offsets, std::vector<Index> weights,
          const Placement& placement, const std::string& mode) {
-        const rankwise::Grid on = grid(std::move(dims), std::move(periodic));
+        const rankwise::Grid on(std::move(dims), std::move(periodic));
         const rankwise::Stencil stencil(on.ndim(), std::move(offsets), std::move(weights));
         return Judged{rankwise::walk_of(rankwise::stencil_program(on, stencil, rankwise::parse_send_mode(mode)),
                                         rankwise::Layout(on, placement))};
@@ -418,7 +406,7 @@ void bind_cost(nb::module_& m) {
   m.def(
       "judge_transpose",
       [](std::vector<Index> dims, const std::vector<int>& axes, bool pairwise, const Placement& placement) {
-        const rankwise::Grid on = grid(std::move(dims), {});
+        const rankwise::Grid on(std::move(dims));
         return Judged{rankwise::walk_of(rankwise::transpose_program(on, axes, pairwise), rankwise::Layout(on, placement))};
       },
       nb::arg("dims"), nb::arg("axes"), nb::arg("pairwise"), nb::arg("placement"),

@@ -6,5 +6,4 @@ NB_MODULE(_core, m) {
   bind_mapping(m);
   bind_cost(m);
   bind_schedule(m);
-  bind_collectives(m);
 }
