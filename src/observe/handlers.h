@@ -79,24 +79,22 @@ HANDLER send(const struct site s, word* a) { return sent(s, a, 2, 0); }
 
 HANDLER isend(const struct site s, word* a) { return sent(s, a, 0, a[6]); }
 
-HANDLER send_init(const struct site s, word* a) {
-  struct hit* hit = hit_of(handle_of(a[5]), (int32_t)a[3]);
-  int64_t bytes = count_of(a[1], s.big) * size_of_type(handle_of(a[2]));
-  struct message message = {hit->world, (int32_t)a[4], hit->number, bytes};
+// dest: the argument with the receiver, before its tag and the communicator.
+HANDLER prepared(const struct site s, word* a, int dest, int64_t bytes, word request) {
+  struct hit* hit = hit_of(handle_of(a[dest + 2]), (int32_t)a[dest]);
+  struct message message = {hit->world, (int32_t)a[dest + 1], hit->number, bytes};
   struct edge* edge = hit->edge;
   struct span span = timed(s, a);
-  if (span.result == 0) keep_persistent(&s, OF_SEND, message, edge, a[6], a[5]);
+  if (span.result == 0) keep_persistent(&s, OF_SEND, message, edge, request, a[dest + 2]);
   return span.result;
 }
 
+HANDLER send_init(const struct site s, word* a) {
+  return prepared(s, a, 3, count_of(a[1], s.big) * size_of_type(handle_of(a[2])), a[6]);
+}
+
 HANDLER psend_init(const struct site s, word* a) {
-  struct hit* hit = hit_of(handle_of(a[6]), (int32_t)a[4]);
-  int64_t bytes = (int64_t)(int32_t)a[1] * (int64_t)a[2] * size_of_type(handle_of(a[3]));
-  struct message message = {hit->world, (int32_t)a[5], hit->number, bytes};
-  struct edge* edge = hit->edge;
-  struct span span = timed(s, a);
-  if (span.result == 0) keep_persistent(&s, OF_SEND, message, edge, a[8], a[6]);
-  return span.result;
+  return prepared(s, a, 4, (int64_t)(int32_t)a[1] * (int64_t)a[2] * size_of_type(handle_of(a[3])), a[8]);
 }
 
 HANDLER recv(const struct site s, word* a) {
@@ -228,21 +226,17 @@ HANDLER cancel(const struct site s, word* a) {
   return plain(s, a);
 }
 
-HANDLER collective(const struct site s, word* a) {
+HANDLER counted(const struct site s, word* a, word request) {
   struct collected what = collected(&s, a);
   count_collected(&s, a, &what);
   struct span span = timed(s, a);
-  if (span.seen) event_of_collective(&s, &span, a, &what, 0);
+  if (span.seen) event_of_collective(&s, &span, a, &what, request);
   return span.result;
 }
 
-HANDLER icollective(const struct site s, word* a) {
-  struct collected what = collected(&s, a);
-  count_collected(&s, a, &what);
-  struct span span = timed(s, a);
-  if (span.seen) event_of_collective(&s, &span, a, &what, a[s.arguments - 1]);
-  return span.result;
-}
+HANDLER collective(const struct site s, word* a) { return counted(s, a, 0); }
+
+HANDLER icollective(const struct site s, word* a) { return counted(s, a, a[s.arguments - 1]); }
 
 HANDLER collective_init(const struct site s, word* a) {
   struct collected what = collected(&s, a);

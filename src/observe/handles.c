@@ -24,31 +24,20 @@ static int translate(word from, int rank) {
   return out == UNDEFINED || out == mpi.proc_null ? -1 : out;
 }
 
-static int of_comm(const char* name, void* own, word comm) {
-  (void)name;
-  int32_t value = 0;
-  return own && CALL_OWN(comm, &value) == 0 ? value : 0;
-}
-
-static int size_of_comm(word comm) {
-  OWN("Comm_size");
-  return of_comm("size", own, comm);
-}
-
-static int remote_size(word comm) {
-  OWN("Comm_remote_size");
-  return of_comm("remote size", own, comm);
-}
-
-static int is_inter(word comm) {
-  OWN("Comm_test_inter");
-  return of_comm("inter", own, comm);
-}
-
-int rank_of(word comm) {
-  OWN("Comm_rank");
-  return of_comm("rank", own, comm);
-}
+// What the MPI says of a handle; 0 where it does not.
+#define ASKED(FUNCTION, name)                                \
+  FUNCTION(word handle) {                                    \
+    OWN(name);                                               \
+    int32_t value = 0;                                       \
+    return own && CALL_OWN(handle, &value) == 0 ? value : 0; \
+  }
+ASKED(static int size_of_comm, "Comm_size")
+ASKED(static int remote_size, "Comm_remote_size")
+ASKED(static int is_inter, "Comm_test_inter")
+ASKED(static int group_size, "Group_size")
+ASKED(static int dimensions_of, "Cartdim_get")
+ASKED(static int topology_of, "Topo_test")
+ASKED(int rank_of, "Comm_rank")
 
 static word group_of(const struct comm* comm) {
   word group = 0;
@@ -63,11 +52,6 @@ static word group_of(const struct comm* comm) {
     CALL_OWN(comm->handle, &group);
   }
   return group;
-}
-
-static int group_size(word group) {
-  OWN("Group_size");
-  return of_comm("size", own, group);
 }
 
 int world_open(word session, int* rank, int* ranks) {
@@ -223,8 +207,7 @@ static struct neighbors* room_for(int64_t count) {
 }
 
 static struct neighbors* of_cart(struct comm* comm) {
-  OWN("Cartdim_get");
-  int dimensions = of_comm("dimensions", own, comm->handle);
+  int dimensions = dimensions_of(comm->handle);
   struct neighbors* list = room_for(2 * (int64_t)dimensions);
   static void* shift;
   if (!shift) shift = mpi_symbol("PMPI_Cart_shift");
@@ -279,8 +262,7 @@ static struct neighbors* of_graph(struct comm* comm) {
 
 struct neighbors* neighbors_of(struct comm* comm) {
   if (comm->neighbors) return comm->neighbors;
-  OWN("Topo_test");
-  int kind = of_comm("topology", own, comm->handle);
+  int kind = topology_of(comm->handle);
   comm->neighbors = kind == mpi.cart         ? of_cart(comm)
                     : kind == mpi.dist_graph ? of_dist_graph(comm)
                     : kind == mpi.graph      ? of_graph(comm)
