@@ -1,7 +1,6 @@
 // The kernels that measure pairs of ranks: ping-pong, one rank with each other, streams, LogGP's parameters.
 
 #include <mpi.h>
-#include <time.h>
 
 #include <algorithm>
 #include <numeric>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "kernels/interface.hpp"
-#include "measure/background.hpp"
 #include "measure/pair.hpp"
 #include "measure/stream.hpp"
 #include "mpi/mpi.hpp"
@@ -95,18 +93,14 @@ namespace {
 
 constexpr int done_tag = 85;
 
-// A rank that polls inside a collective would be a load by itself: it sleeps until rank 0 says that it goes on.
+// Ranks that have no part in it sleep until rank 0 says that it goes on.
 void sleep_until_done(int rank, int peer, int ranks) {
   if (rank == 0) {
     for (int other = 1; other < ranks; ++other) {
       if (other != peer) MPI_Send(nullptr, 0, MPI_BYTE, other, done_tag, MPI_COMM_WORLD);
     }
   } else if (rank != peer) {
-    for (int is_done = 0; is_done == 0;) {
-      MPI_Iprobe(0, done_tag, MPI_COMM_WORLD, &is_done, MPI_STATUS_IGNORE);
-      const timespec pause{0, 500'000};
-      if (is_done == 0) nanosleep(&pause, nullptr);
-    }
+    doze_until_message(MPI_COMM_WORLD, 0, done_tag);
     MPI_Recv(nullptr, 0, MPI_BYTE, 0, done_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }

@@ -58,8 +58,7 @@ void run_transpose(Arguments& arguments) {
         pairwise->run();
         return;
       }
-      const int code = MPI_Alltoall(blocks.out(), bytes, MPI_BYTE, blocks.in(), bytes, MPI_BYTE, MPI_COMM_WORLD);
-      if (code != MPI_SUCCESS) throw MpiError(code);
+      mpi(MPI_Alltoall(blocks.out(), bytes, MPI_BYTE, blocks.in(), bytes, MPI_BYTE, MPI_COMM_WORLD));
     };
     int wrong = -1;
     const Timed timed = time_repetitions(MPI_COMM_WORLD, clock, repetitions,

@@ -126,7 +126,6 @@ constexpr int call = 76;
 constexpr int ready = 77;
 constexpr int order = 81;
 constexpr int report = 82;
-constexpr int payload = 83;
 constexpr int go_on = 84;
 
 }  // namespace rankwise::tags

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "../world.hpp"
-#include "measure/background.hpp"
 #include "measure/pair.hpp"
 #include "measure/stream.hpp"
 #include "measure/together.hpp"
