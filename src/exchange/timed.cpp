@@ -151,10 +151,8 @@ void require_sizes(MPI_Comm comm, const RankSchedule& schedule, const std::vecto
     total = std::min(2 * limit, total + limited.back());
   }
   std::size_t largest = 0;
-  for (const Step& step : schedule.steps) {
-    for (const Op& op : step.ops) {
-      if (op.moves()) largest = std::max(largest, op.total(limited));
-    }
+  for (const Op& op : schedule.ops()) {
+    if (op.moves()) largest = std::max(largest, op.total(limited));
   }
   std::array<std::uint64_t, 2> most{total, largest};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_UINT64_T, MPI_MAX, comm);

@@ -162,12 +162,10 @@ BlockExchange::Carried BlockExchange::by_nodes(const BlockVariant& variant) cons
     }
   }
   bool is_counted = true;
-  for (const Step& step : carried.schedule.steps) {
-    for (const Op& op : step.ops) {
-      std::size_t bytes = 0;
-      for (const SlotRange& slot : op.slots) bytes += carried.slots[static_cast<std::size_t>(slot.first)].bytes;
-      is_counted = is_counted && bytes <= std::numeric_limits<int>::max();
-    }
+  for (const Op& op : carried.schedule.ops()) {
+    std::size_t bytes = 0;
+    for (const SlotRange& slot : op.slots) bytes += carried.slots[static_cast<std::size_t>(slot.first)].bytes;
+    is_counted = is_counted && bytes <= std::numeric_limits<int>::max();
   }
   if (!by_all(comm_, is_counted)) return {};
   add(into_, receives_, rank);

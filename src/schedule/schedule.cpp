@@ -63,9 +63,7 @@ std::size_t Op::total(const std::vector<std::size_t>& of_slot) const {
   return all;
 }
 
-bool RankSchedule::adds() const {
-  return std::ranges::any_of(steps, [](const Step& step) { return std::ranges::any_of(step.ops, &Op::adds); });
-}
+bool RankSchedule::adds() const { return std::ranges::any_of(ops(), &Op::adds); }
 
 Index RankSchedule::places() const { return place.empty() ? slots : 1 + *std::max_element(place.begin(), place.end()); }
 
@@ -73,33 +71,25 @@ Index RankSchedule::place_of(Index slot) const { return place.empty() ? slot : p
 
 Index RankSchedule::operations() const {
   Index count = 0;
-  for (const Step& step : steps) {
-    for (const Op& op : step.ops) count += op.times;
-  }
+  for (const Op& op : ops()) count += op.times;
   return count;
 }
 
 Index RankSchedule::messages_sent() const {
   Index messages = 0;
-  for (const Step& step : steps) {
-    for (const Op& op : step.ops) messages += op.kind == Op::Kind::send ? 1 : 0;
-  }
+  for (const Op& op : ops()) messages += op.kind == Op::Kind::send ? 1 : 0;
   return messages;
 }
 
 Index RankSchedule::blocks_sent() const {
   Index blocks = 0;
-  for (const Step& step : steps) {
-    for (const Op& op : step.ops) blocks += op.kind == Op::Kind::send ? op.blocks() : 0;
-  }
+  for (const Op& op : ops()) blocks += op.kind == Op::Kind::send ? op.blocks() : 0;
   return blocks;
 }
 
 std::size_t RankSchedule::sent(const std::vector<std::size_t>& of_slot) const {
   std::size_t all = 0;
-  for (const Step& step : steps) {
-    for (const Op& op : step.ops) all += op.kind == Op::Kind::send ? op.total(of_slot) : 0;
-  }
+  for (const Op& op : ops()) all += op.kind == Op::Kind::send ? op.total(of_slot) : 0;
   return all;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,8 @@ struct RankSchedule {
   Index passing = 0;          // the last so many slots only pass blocks on: they hold nothing when the way back begins
   bool neighborhood = false;  // the one step is carried out as an MPI neighbourhood collective
 
+  // The operations of all steps, one after the other.
+  [[nodiscard]] auto ops() const { return std::views::join(std::views::transform(steps, &Step::ops)); }
   [[nodiscard]] bool adds() const;  // whether any operation does
   [[nodiscard]] Index places() const;
   [[nodiscard]] Index place_of(Index slot) const;

@@ -95,13 +95,11 @@ TEST_P(Family, SendsAndReceivesAsManyBlocks) {
     Index sent = 0;
     Index received = 0;
     for (const RankSchedule& schedule : make_schedules(spec)) {
-      for (const Step& step : schedule.steps) {
-        for (const Op& op : step.ops) {
-          if (op.kind == Op::Kind::send) sent += op.blocks();
-          if (op.kind == Op::Kind::recv) received += op.blocks();
-          if (op.kind == Op::Kind::send || op.kind == Op::Kind::recv) {
-            ASSERT_NE(op.blocks(), 0) << described(spec);
-          }
+      for (const Op& op : schedule.ops()) {
+        if (op.kind == Op::Kind::send) sent += op.blocks();
+        if (op.kind == Op::Kind::recv) received += op.blocks();
+        if (op.kind == Op::Kind::send || op.kind == Op::Kind::recv) {
+          ASSERT_NE(op.blocks(), 0) << described(spec);
         }
       }
     }

@@ -30,10 +30,8 @@ bool plays_right(const ExchangeSpec& spec, const Schedules& schedules, bool way_
   Play play(schedules, random);
   for (Index rank = 0; rank < spec.ranks(); ++rank) {
     const RankSchedule& schedule = schedules[static_cast<std::size_t>(rank)];
-    for (const Step& step : schedule.steps) {
-      for (const Op& op : step.ops) {
-        if ((op.kind == Op::Kind::recv || op.kind == Op::Kind::copy) && op.adds != way_back) return false;
-      }
+    for (const Op& op : schedule.ops()) {
+      if ((op.kind == Op::Kind::recv || op.kind == Op::Kind::copy) && op.adds != way_back) return false;
     }
     if (!way_back) {
       if (const Index own = own_slot(spec, rank); own >= 0) play.write(rank, own, {{rank, 0}});

@@ -26,17 +26,15 @@ Crossings crossings(const ExchangeSpec& spec) {
     const std::vector<Index> of_slot = origins(spec, rank);
     const RankSchedule schedule = make_schedule(spec, rank);
     EXPECT_EQ(schedule.steps.size(), spec.algorithm == "two-step" ? 2U : 3U);
-    for (const Step& step : schedule.steps) {
-      for (const Op& op : step.ops) {
-        const Pair pair{spec.nodes.node_of(rank), spec.nodes.node_of(op.peer)};
-        if (pair.first == pair.second) continue;
-        ++found.handled[rank];
-        if (op.kind != Op::Kind::send) continue;
-        ++found.messages[pair];
-        for (const SlotRange& range : op.slots) {
-          for (Index i = 0; i < range.count; ++i) {
-            found.blocks[pair].insert(of_slot[static_cast<std::size_t>(range.first + i)]);
-          }
+    for (const Op& op : schedule.ops()) {
+      const Pair pair{spec.nodes.node_of(rank), spec.nodes.node_of(op.peer)};
+      if (pair.first == pair.second) continue;
+      ++found.handled[rank];
+      if (op.kind != Op::Kind::send) continue;
+      ++found.messages[pair];
+      for (const SlotRange& range : op.slots) {
+        for (Index i = 0; i < range.count; ++i) {
+          found.blocks[pair].insert(of_slot[static_cast<std::size_t>(range.first + i)]);
         }
       }
     }
