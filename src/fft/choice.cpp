@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include "decide/judge.hpp"
 #include "fft/library.hpp"
 #include "fft/memory.hpp"
+#include "grid/names.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {
@@ -30,11 +30,7 @@ constexpr double most_joined_bytes = 256e3;
 constexpr double guessed_flop_per_s = 4e9;  // of a core's FFTs: only weighs slices against none before any is tried
 constexpr double gain = 0.97;               // another than the judge's first must be as much quicker
 
-std::string milliseconds(double time_s) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g ms", 1e3 * time_s);
-  return text.data();
-}
+std::string milliseconds(double time_s) { return formatted("%.3g ms", 1e3 * time_s); }
 
 Placement placement_of(MPI_Comm comm) {
   const RankNodes nodes(comm);
@@ -121,8 +117,8 @@ FftVariant variant_of(const VariantNumbers& numbers) {
 }
 bool is_possible(const VariantNumbers& numbers, Index ranks, Index batch) {
   const auto& [p1, p2, method, chunks, together, in_flight] = numbers;
-  return p1 >= 1 && p2 >= 1 && p1 <= ranks && p2 <= ranks && p1 * p2 == ranks && method >= 0 && method <= 2 && chunks >= 1 && chunks <= 1024 &&
-         together >= 1 && together <= batch && in_flight >= 1 && in_flight <= 2;
+  return p1 >= 1 && p2 >= 1 && p1 <= ranks && p2 <= ranks && p1 * p2 == ranks && method >= 0 && method <= 2 && chunks >= 1 &&
+         chunks <= 1024 && together >= 1 && together <= batch && in_flight >= 1 && in_flight <= 2;
 }
 
 // A candidate in so many numbers, as ranks hear of it and files keep it; not tried: 0.

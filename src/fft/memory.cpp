@@ -2,15 +2,13 @@
 
 #include <sys/mman.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <string>
 
-#include "grid/grid.hpp"
+#include "grid/names.hpp"
 #include "mpi/mpi.hpp"
 
 namespace rankwise {
@@ -57,9 +55,7 @@ std::string text_of(double bytes) {
     bytes /= 1000;
     unit = larger;
   }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", bytes);
-  return text.data() + unit;
+  return formatted("%.3g", bytes) + unit;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// The names under which users know the values of an enumeration.
+// The names under which users know the values of an enumeration, and numbers as they read them.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,13 @@ std::vector<std::string> ids(const std::array<Name<Value>, count>& names) {
   std::vector<std::string> ids;
   for (const auto& [id, value] : names) ids.emplace_back(id);
   return ids;
+}
+
+// As printf writes it, in less than 32 letters.
+inline std::string formatted(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
 }
 
 }  // namespace rankwise

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "grid/names.hpp"
 #include "measure/together.hpp"
 #include "mpi/mpi.hpp"
 
@@ -124,11 +125,7 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.8g", value);
-  return text;
-}
+std::string number(double value) { return formatted("%.8g", value); }
 
 template <typename Value, typename Format>
 std::string listed(const std::vector<Value>& values, Format format) {
