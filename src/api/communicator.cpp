@@ -9,11 +9,11 @@ namespace {
 
 Grid grid_of(MPI_Comm cart, int rank) {
   int ndim = 0;
-  check_mpi(MPI_Cartdim_get(cart, &ndim), "MPI_Cartdim_get");
+  RANKWISE_CHECKED(MPI_Cartdim_get, cart, &ndim);
   if (ndim < 1) refuse_argument("the communicator's Cartesian grid has no axis: give MPI_Cart_create at least one");
   const auto n = static_cast<std::size_t>(ndim);
   std::vector<int> dims(n), periods(n), coords(n);
-  check_mpi(MPI_Cart_get(cart, ndim, dims.data(), periods.data(), coords.data()), "MPI_Cart_get");
+  RANKWISE_CHECKED(MPI_Cart_get, cart, ndim, dims.data(), periods.data(), coords.data());
   const Grid grid(std::vector<Index>(dims.begin(), dims.end()), std::vector<bool>(periods.begin(), periods.end()));
   if (grid.cell(Coords(coords.begin(), coords.end())) != rank) {
     throw Failure(RANKWISE_ERROR_UNSUPPORTED, "this MPI does not number the ranks of a Cartesian grid in row-major order");
@@ -45,18 +45,18 @@ void require_intra(MPI_Comm comm, const char* wanted) {
   const std::string fix = std::string(": pass ") + wanted;
   if (comm == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL" + fix);
   int inter = 0;
-  check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+  RANKWISE_CHECKED(MPI_Comm_test_inter, comm, &inter);
   if (inter != 0) refuse_argument("the communicator is an inter-communicator" + fix);
 }
 
 Duplicate::Duplicate(MPI_Comm comm, const char* wanted) {
   require_intra(comm, wanted);
-  check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(comm_.get(), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
+  RANKWISE_CHECKED(MPI_Comm_dup, comm, &comm_);
+  RANKWISE_CHECKED(MPI_Comm_set_errhandler, comm_.get(), MPI_ERRORS_RETURN);
+  RANKWISE_CHECKED(MPI_Comm_rank, comm_.get(), &rank_);
 }
 
-void Duplicate::free() { check_mpi(MPI_Comm_free(&comm_), "MPI_Comm_free"); }
+void Duplicate::free() { RANKWISE_CHECKED(MPI_Comm_free, &comm_); }
 
 namespace {
 
@@ -66,9 +66,9 @@ MPI_Comm with_grid(MPI_Comm cart) {
   if (cart == MPI_COMM_NULL) refuse_argument("the communicator is MPI_COMM_NULL: pass one from MPI_Cart_create");
   int is_inter = 0;
   int topology = MPI_UNDEFINED;
-  check_mpi(MPI_Comm_test_inter(cart, &is_inter), "MPI_Comm_test_inter");
+  RANKWISE_CHECKED(MPI_Comm_test_inter, cart, &is_inter);
   if (is_simulated) topology = MPI_CART;  // the simulator cannot tell
-  if (is_inter == 0 && !is_simulated) check_mpi(MPI_Topo_test(cart, &topology), "MPI_Topo_test");
+  if (is_inter == 0 && !is_simulated) RANKWISE_CHECKED(MPI_Topo_test, cart, &topology);
   if (topology != MPI_CART) {
     refuse_argument("the communicator has no Cartesian topology: pass one from MPI_Cart_create");
   }

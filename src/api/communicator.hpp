@@ -48,8 +48,8 @@ class Communicator {
 class ErrorsReturn {
  public:
   explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
-    check_mpi(MPI_Comm_get_errhandler(comm, &callers_), "MPI_Comm_get_errhandler");
-    check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    RANKWISE_CHECKED(MPI_Comm_get_errhandler, comm, &callers_);
+    RANKWISE_CHECKED(MPI_Comm_set_errhandler, comm, MPI_ERRORS_RETURN);
   }
   ~ErrorsReturn() {
     MPI_Comm_set_errhandler(comm_, callers_);
@@ -58,7 +58,7 @@ class ErrorsReturn {
   ErrorsReturn(const ErrorsReturn&) = delete;
   ErrorsReturn& operator=(const ErrorsReturn&) = delete;
   // A communicator that goes to the caller handles errors as the one that it was made of.
-  void hand_over(MPI_Comm made) const { check_mpi(MPI_Comm_set_errhandler(made, callers_), "MPI_Comm_set_errhandler"); }
+  void hand_over(MPI_Comm made) const { RANKWISE_CHECKED(MPI_Comm_set_errhandler, made, callers_); }
 
  private:
   MPI_Comm comm_;

@@ -38,7 +38,7 @@ std::string asked(MPI_Info info, const char* key, const char* variable) {
   if (info != MPI_INFO_NULL) {
     std::array<char, MPI_MAX_INFO_VAL + 1> value{};
     int found = 0;
-    check_mpi(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found), "MPI_Info_get");
+    RANKWISE_CHECKED(MPI_Info_get, info, key, MPI_MAX_INFO_VAL, value.data(), &found);
     if (found != 0) return value.data();
   }
   const char* value = std::getenv(variable);

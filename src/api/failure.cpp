@@ -70,7 +70,7 @@ namespace {
     const std::string text = own->what();
     std::copy_n(text.begin(), std::min(text.size(), report.message.size() - 1), report.message.begin());
   }
-  check_mpi(MPI_Bcast(&report, static_cast<int>(sizeof report), MPI_BYTE, failing, comm), "MPI_Bcast");
+  RANKWISE_CHECKED(MPI_Bcast, &report, static_cast<int>(sizeof report), MPI_BYTE, failing, comm);
   throw Failure(static_cast<rankwise_result>(report.result), "rank " + std::to_string(failing) + ": " + report.message.data(),
                 report.mpi_error);
 }
@@ -88,8 +88,7 @@ void Agreement::reach(MPI_Comm comm) {
     numbers.push_back(~value);
   }
   numbers.insert(numbers.end(), maxima_.begin(), maxima_.end());
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, MPI_MAX, comm),
-            "MPI_Allreduce");
+  RANKWISE_CHECKED(MPI_Allreduce, MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, MPI_MAX, comm);
   if (numbers[0] > 0) share(comm, size - static_cast<int>(numbers[0]), failure_);
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const std::int64_t most = numbers[1 + 2 * i];

@@ -36,6 +36,7 @@ class Failure : public std::runtime_error {
 
 // Throws Failure(RANKWISE_ERROR_MPI) where an MPI call did not succeed. what: "MPI_Comm_dup".
 void check_mpi(int code, const char* what);
+#define RANKWISE_CHECKED(CALL, ...) check_mpi(CALL(__VA_ARGS__), #CALL)
 
 // The failure that the exception now being handled stands for. Call inside a catch block.
 [[nodiscard]] Failure current_failure();
@@ -110,6 +111,14 @@ class Agreement {
   std::vector<std::int64_t> values_;
   std::vector<std::int64_t> maxima_;
 };
+
+// Collective: runs what may fail on this rank alone; where it fails on any, all throw the same Failure.
+template <class Body>
+void all_or_none(MPI_Comm comm, Body&& body) {
+  Agreement agreement;
+  agreement.attempt(body);
+  agreement.reach(comm);
+}
 
 // Runs the checks of a call; with `everywhere` (RANKWISE_CHECK) they fail on all ranks of comm where they fail on one, or where
 // ranks are in different calls.

@@ -34,7 +34,7 @@ std::string text_of(const std::array<Index, 2>& grid) { return std::to_string(gr
 FftPlan::FftPlan(MPI_Comm comm, const std::int64_t n[3], const rankwise_fft_box* in, const rankwise_fft_box* out,
                  const rankwise_fft_options* options)
     : comm_(comm) {
-  check_mpi(MPI_Comm_size(comm_.get(), &ranks_), "MPI_Comm_size");
+  RANKWISE_CHECKED(MPI_Comm_size, comm_.get(), &ranks_);
   Agreement agreement;
   std::int64_t library = 0;
   agreement.attempt([&] {
@@ -48,9 +48,7 @@ FftPlan::FftPlan(MPI_Comm comm, const std::int64_t n[3], const rankwise_fft_box*
   agreement.reach(comm_.get());
   take_boxes(in, out);
   choose();
-  Agreement laid_out;
-  laid_out.attempt([&] { lay_out(); });
-  laid_out.reach(comm_.get());
+  all_or_none(comm_.get(), [&] { lay_out(); });
   if (request_.is_tried()) prepare();
 }
 
@@ -58,7 +56,7 @@ void FftPlan::take_boxes(const rankwise_fft_box* in, const rankwise_fft_box* out
   const auto all_of = [&](const rankwise_fft_box* own, const char* what, Index last) {
     static_assert(sizeof(rankwise_fft_box) == 6 * sizeof(std::int64_t));
     std::vector<rankwise_fft_box> given(static_cast<std::size_t>(ranks_));
-    check_mpi(MPI_Allgather(own, 6, MPI_INT64_T, given.data(), 6, MPI_INT64_T, comm_.get()), "MPI_Allgather");
+    RANKWISE_CHECKED(MPI_Allgather, own, 6, MPI_INT64_T, given.data(), 6, MPI_INT64_T, comm_.get());
     std::vector<Box> boxes;
     for (const rankwise_fft_box& box : given) boxes.push_back(box_of(box));
     check_cover({request_.n[0], request_.n[1], last}, boxes, what);  // the same on all ranks
@@ -71,10 +69,8 @@ void FftPlan::take_boxes(const rankwise_fft_box* in, const rankwise_fft_box* out
 }
 
 void FftPlan::choose() {
-  Agreement agreement;
   const KnownMachine* known = nullptr;
-  agreement.attempt([&] { known = &known_machine(); });
-  agreement.reach(comm_.get());
+  all_or_none(comm_.get(), [&] { known = &known_machine(); });
   FftChoice choice = choose_fft(comm_.get(), request_, local_library(), known->machine, known->source, request_.is_tried());
   variant_ = choice.variant;
   why_ = std::move(choice.why);
@@ -119,8 +115,7 @@ void FftPlan::lay_out() {
 // Collective.
 void FftPlan::prepare() {
   if (engine_) return;
-  Agreement agreement;
-  agreement.attempt([&] {
+  const auto make = [&] {
     try {
       engine_ = std::make_unique<FftBatch>(comm_.get(), request_, variant_, bricks_, local_library());
     } catch (const FftUnavailable& error) {
@@ -128,9 +123,9 @@ void FftPlan::prepare() {
     } catch (const std::bad_alloc&) {
       throw Failure(RANKWISE_ERROR_MEMORY, "no memory left for the buffers of this transform: take more ranks or fewer points");
     }
-  });
+  };
   try {
-    agreement.reach(comm_.get());
+    all_or_none(comm_.get(), make);
   } catch (...) {
     engine_.reset();
     throw;

@@ -62,15 +62,13 @@ HaloBoxes::HaloBoxes(MPI_Comm cart, int nfields, const rankwise_field* fields, c
 
   agree_on_order();
   learn_lines();
-  Agreement made;
-  made.attempt([&] {
+  all_or_none(comm_.get(), [&] {
     halo_ = make_halo(spec_, HaloRoute::direct);
     require_apart(spec_, data_);
     if (axes > most_halo_axes) refuse_argument("the grid has too many axes for a halo");
     const std::span<const HaloStage> back(&halo_.back, 1);
     back_.emplace(comm_.rank(), back, direct_transports(comm_.get(), back, box_back_tag));
   });
-  made.reach(comm_.get());
   prove(halo_);
   make_variants();
   if (environment_flag("RANKWISE_VERBOSE") && comm_.rank() == 0) std::fprintf(stderr, "rankwise: %s", explain().c_str());
@@ -177,7 +175,7 @@ bool HaloBoxes::spread_lines() {
       }
     }
   }
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT64_T, MPI_MAX, comm_.get()), "MPI_Allreduce");
+  RANKWISE_CHECKED(MPI_Allreduce, MPI_IN_PLACE, &missing, 1, MPI_INT64_T, MPI_MAX, comm_.get());
   if (missing > 0 && spec_.fields.front().lines.front().below.size() >= most_layers) {
     throw Failure(RANKWISE_ERROR_UNSUPPORTED, "the halo reaches over more than " + std::to_string(most_layers) +
                                                   " boxes on axis " + std::to_string(missing - 1) +

@@ -27,15 +27,13 @@ std::string edge_of(int from, int to, int key) {
 HaloLists::HaloLists(MPI_Comm comm, int nsend, const int dest[], const int skey[], int nrecv, const int source[],
                      const int rkey[])
     : comm_(comm, "the one whose ranks are named") {
-  check_mpi(MPI_Comm_size(comm_.get(), &ranks_), "MPI_Comm_size");
-  Agreement ends;
-  ends.attempt([&] {
+  RANKWISE_CHECKED(MPI_Comm_size, comm_.get(), &ranks_);
+  all_or_none(comm_.get(), [&] {
     sends_ = read(nsend, dest, skey, ranks_, "dest");
     receives_ = read(nrecv, source, rkey, ranks_, "source");
     to_ = partners_of(sends_, "dest");
     from_ = partners_of(receives_, "source");
   });
-  ends.reach(comm_.get());
   compare_ends();
   const auto take_self = [&](std::vector<Partner>& partners, Partner& self) {
     const auto at = std::ranges::find(partners, comm_.rank(), &Partner::rank);
@@ -99,36 +97,34 @@ void HaloLists::compare_ends() {
     for (const std::size_t e : partner.edges) own.push_back(sends_[e].key);
   }
   for (std::size_t i = 0; i < to_.size(); ++i) {
-    check_mpi(MPI_Issend(keys[i].data(), static_cast<int>(keys[i].size()), MPI_INT, to_[i].rank, keys_tag, comm_.get(),
-                         &requests.emplace_back()),
-              "MPI_Issend");
+    RANKWISE_CHECKED(MPI_Issend, keys[i].data(), static_cast<int>(keys[i].size()), MPI_INT, to_[i].rank, keys_tag, comm_.get(),
+                     &requests.emplace_back());
   }
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool in_barrier = false;
   for (int done = 0; done == 0;) {
     int is_there = 0;
     MPI_Status status;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, keys_tag, comm_.get(), &is_there, &status), "MPI_Iprobe");
+    RANKWISE_CHECKED(MPI_Iprobe, MPI_ANY_SOURCE, keys_tag, comm_.get(), &is_there, &status);
     if (is_there != 0) {
       int count = 0;
-      check_mpi(MPI_Get_count(&status, MPI_INT, &count), "MPI_Get_count");
+      RANKWISE_CHECKED(MPI_Get_count, &status, MPI_INT, &count);
       std::vector<int>& from = keys_of_rank[status.MPI_SOURCE];
       from.resize(static_cast<std::size_t>(count));
-      check_mpi(MPI_Recv(from.data(), count, MPI_INT, status.MPI_SOURCE, keys_tag, comm_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
+      RANKWISE_CHECKED(MPI_Recv, from.data(), count, MPI_INT, status.MPI_SOURCE, keys_tag, comm_.get(), MPI_STATUS_IGNORE);
       continue;
     }
     if (in_barrier) {
-      check_mpi(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      RANKWISE_CHECKED(MPI_Test, &barrier, &done, MPI_STATUS_IGNORE);
       continue;
     }
     int all_sent = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all_sent, MPI_STATUSES_IGNORE), "MPI_Testall");
+    RANKWISE_CHECKED(MPI_Testall, static_cast<int>(requests.size()), requests.data(), &all_sent, MPI_STATUSES_IGNORE);
     if (all_sent == 0) continue;
-    check_mpi(MPI_Ibarrier(comm_.get(), &barrier), "MPI_Ibarrier");
+    RANKWISE_CHECKED(MPI_Ibarrier, comm_.get(), &barrier);
     in_barrier = true;
   }
-  Agreement agreement;
-  agreement.attempt([&] {
+  all_or_none(comm_.get(), [&] {
     const int own = comm_.rank();
     for (const Partner& partner : from_) {
       const std::vector<int>& sent = keys_of_rank[partner.rank];
@@ -146,7 +142,6 @@ void HaloLists::compare_ends() {
       }
     }
   });
-  agreement.reach(comm_.get());
 }
 
 std::vector<std::uint64_t> HaloLists::send_to_partners(const std::vector<std::uint64_t>& values_of_edges, bool back) const {
@@ -161,16 +156,14 @@ std::vector<std::uint64_t> HaloLists::send_to_partners(const std::vector<std::ui
   std::vector<MPI_Request> requests;
   for (const Partner& partner : in) {
     came.emplace_back(partner.edges.size());
-    check_mpi(MPI_Irecv(came.back().data(), static_cast<int>(came.back().size()), MPI_UINT64_T, partner.rank, values_tag,
-                        comm_.get(), &requests.emplace_back()),
-              "MPI_Irecv");
+    RANKWISE_CHECKED(MPI_Irecv, came.back().data(), static_cast<int>(came.back().size()), MPI_UINT64_T, partner.rank,
+                     values_tag, comm_.get(), &requests.emplace_back());
   }
   for (const Partner& partner : out) {
     std::vector<std::uint64_t>& own = sent.emplace_back();
     for (const std::size_t e : partner.edges) own.push_back(values_of_edges[e]);
-    check_mpi(MPI_Isend(own.data(), static_cast<int>(own.size()), MPI_UINT64_T, partner.rank, values_tag, comm_.get(),
-                        &requests.emplace_back()),
-              "MPI_Isend");
+    RANKWISE_CHECKED(MPI_Isend, own.data(), static_cast<int>(own.size()), MPI_UINT64_T, partner.rank, values_tag, comm_.get(),
+                     &requests.emplace_back());
   }
   wait_all(static_cast<int>(requests.size()), requests.data());
   for (std::size_t i = 0; i < in.size(); ++i) {

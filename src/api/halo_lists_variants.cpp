@@ -140,7 +140,7 @@ void HaloLists::prepare(std::uint64_t active) {
   std::vector<Index> bytes;
   for (const Partner& partner : to_) bytes.push_back(static_cast<Index>(head(partner) + payload(partner, sends_)));
   int most = to_.empty() ? 0 : 1;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm_.get()), "MPI_Allreduce");
+  RANKWISE_CHECKED(MPI_Allreduce, MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm_.get());
   why_ = "nothing leaves a rank";
   if (most == 0) return;
   const PartnerLists edges = partner_lists(bytes);

@@ -101,8 +101,7 @@ void by_mpi(std::byte* into, const std::byte* from, std::size_t bytes, const voi
   constexpr std::size_t most = std::size_t{1} << 30;  // MPI counts in int
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t count = std::min((bytes - done) / type_bytes, most);
-    check_mpi(MPI_Reduce_local(from + done, into + done, static_cast<int>(count), reduction.type, reduction.op),
-              "MPI_Reduce_local");
+    RANKWISE_CHECKED(MPI_Reduce_local, from + done, into + done, static_cast<int>(count), reduction.type, reduction.op);
     done += count * type_bytes;
   }
 }
@@ -121,11 +120,11 @@ Reduction reduction_of(MPI_Datatype type, MPI_Op op) {
   if (op == MPI_OP_NULL) refuse_argument("the operation is MPI_OP_NULL: give one such as MPI_SUM");
   int integers = 0, addresses = 0, types = 0, combiner = 0, commutes = 0;
   Reduction reduction{type, op};
-  check_mpi(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
+  RANKWISE_CHECKED(MPI_Type_get_envelope, type, &integers, &addresses, &types, &combiner);
   if (combiner != MPI_COMBINER_NAMED) refuse_argument("the type is a derived one: give an intrinsic type such as MPI_DOUBLE");
-  check_mpi(MPI_Op_commutative(op, &commutes), "MPI_Op_commutative");
+  RANKWISE_CHECKED(MPI_Op_commutative, op, &commutes);
   if (commutes == 0) refuse_argument("the operation does not commute: give one that does, such as MPI_SUM");
-  check_mpi(MPI_Type_size(type, &reduction.type_bytes), "MPI_Type_size");
+  RANKWISE_CHECKED(MPI_Type_size, type, &reduction.type_bytes);
   if (type == MPI_DOUBLE) set<double>(reduction);
   if (type == MPI_FLOAT) set<float>(reduction);
   if (type == MPI_INT) set<int>(reduction);
@@ -142,11 +141,10 @@ void compare_messages(MPI_Comm comm, const std::vector<MessageDigest>& sends, co
   std::vector<MPI_Request> requests;
   for (std::size_t i = 0; i < came.size(); ++i) {
     const MessageDigest& message = receives[i];
-    check_mpi(MPI_Irecv(&came[i], 1, MPI_UINT64_T, message.peer, message.tag, comm, &requests.emplace_back()), "MPI_Irecv");
+    RANKWISE_CHECKED(MPI_Irecv, &came[i], 1, MPI_UINT64_T, message.peer, message.tag, comm, &requests.emplace_back());
   }
   for (const MessageDigest& message : sends) {
-    check_mpi(MPI_Isend(&message.number, 1, MPI_UINT64_T, message.peer, message.tag, comm, &requests.emplace_back()),
-              "MPI_Isend");
+    RANKWISE_CHECKED(MPI_Isend, &message.number, 1, MPI_UINT64_T, message.peer, message.tag, comm, &requests.emplace_back());
   }
   wait_all(static_cast<int>(requests.size()), requests.data());
   for (std::size_t i = 0; i < came.size(); ++i) {
@@ -209,8 +207,7 @@ std::string HaloPlan::trial_state() const {
 void HaloPlan::end_round() {
   const double begun_s = steady_s();
   std::vector<double> numbers = trial_->measured_s();
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm()),
-            "MPI_Allreduce");
+  RANKWISE_CHECKED(MPI_Allreduce, MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm());
   trial_->compare(numbers);
   trial_->met(steady_s() - begun_s);
   if (!trial_->is_over()) return;
@@ -301,27 +298,22 @@ void HaloPlan::add_pair(std::string& text, int dest, const std::vector<std::size
 
 // The words of every rank, one rank after the other, on the first one.
 void HaloPlan::save(const char* path) const {
-  Agreement asked;
   std::string own;
-  asked.attempt([&] {
+  all_or_none(comm(), [&] {
     if (path == nullptr || *path == '\0') refuse_argument("path is NULL or empty: give the file to write");
     own = pairs();
   });
-  asked.reach(comm());
   const std::vector<std::string> texts = gathered_texts(comm(), own);
-  Agreement written;
-  if (!texts.empty()) {
-    written.attempt([&] {
-      std::string all;
-      for (const std::string& theirs : texts) all += (all.empty() || theirs.empty() ? "" : ",\n") + theirs;
-      std::ofstream file(path, std::ios::binary);
-      file << "{\"schema\": 1, \"kind\": \"halo\", \"ranks\": " << texts.size() << ", " << header() << "\"pairs\": [\n"
-           << all << "\n]}\n";
-      if (file.flush()) return;
-      refuse_argument(std::string(path) + " cannot be written: give a file in a folder that you may write to");
-    });
-  }
-  written.reach(comm());
+  all_or_none(comm(), [&] {
+    if (texts.empty()) return;
+    std::string all;
+    for (const std::string& theirs : texts) all += (all.empty() || theirs.empty() ? "" : ",\n") + theirs;
+    std::ofstream file(path, std::ios::binary);
+    file << "{\"schema\": 1, \"kind\": \"halo\", \"ranks\": " << texts.size() << ", " << header() << "\"pairs\": [\n"
+         << all << "\n]}\n";
+    if (file.flush()) return;
+    refuse_argument(std::string(path) + " cannot be written: give a file in a folder that you may write to");
+  });
 }
 
 }  // namespace rankwise::api

@@ -10,6 +10,7 @@
 #include "api/halo_boxes.hpp"
 #include "api/machine.hpp"
 #include "decide/judge.hpp"
+#include "grid/names.hpp"
 
 namespace rankwise::api {
 
@@ -37,11 +38,9 @@ void prove(MPI_Comm comm, const NodeAwareSchedule& part) {
     return mark;
   };
   std::vector<MessageDigest> sends, receives;
-  for (const Step& step : part.schedule.steps) {
-    for (const Op& op : step.ops) {
-      const MessageDigest digest{static_cast<int>(op.peer), node_aware_proof_tag + op.tag, mark_of(op)};
-      (op.kind == Op::Kind::send ? sends : receives).push_back(digest);
-    }
+  for (const Op& op : part.schedule.ops()) {
+    const MessageDigest digest{static_cast<int>(op.peer), node_aware_proof_tag + op.tag, mark_of(op)};
+    (op.kind == Op::Kind::send ? sends : receives).push_back(digest);
   }
   compare_messages(comm, sends, receives);
 }
@@ -146,11 +145,7 @@ bool HaloVariant::advance(bool wait) {
 
 namespace {
 
-std::string microseconds(double time_s) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g us", 1e6 * time_s);
-  return text.data();
-}
+std::string microseconds(double time_s) { return formatted("%.3g us", 1e6 * time_s); }
 
 PartnerLists edges_of(const HaloStage& stage) {
   const StagePartners partners(stage);
@@ -175,14 +170,13 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
     for (const int algorithm : {RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP}) judged.push_back({algorithm, {}});
   }
   // The slowest node counts; the first rank of each speaks for it.
-  Agreement known;
   std::vector<double> numbers;
   std::string source;
   std::vector<std::vector<NodeLeaders>> there;
   for (const Judged& each : judged) {
     there.push_back(is_node_aware(each.algorithm) ? nodes.hear(node_aware_kind(each.algorithm)) : std::vector<NodeLeaders>{});
   }
-  known.attempt([&] {
+  all_or_none(comm, [&] {
     const KnownMachine& machine = known_machine();
     source = machine.source;
     const std::vector<NodeTraffic>& traffic = nodes.traffic();
@@ -195,10 +189,8 @@ Candidates candidates(MPI_Comm comm, const NodeKnowledge& nodes, bool some_share
                            : cost_of_node_aware(node_aware_kind(algorithm), traffic.front(), there[i], machine.machine);
     }
   });
-  known.reach(comm);
   for (const Judged& each : judged) numbers.insert(numbers.end(), {each.cost.time_s, each.cost.low_s, each.cost.high_s});
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm),
-            "MPI_Allreduce");
+  RANKWISE_CHECKED(MPI_Allreduce, MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_DOUBLE, MPI_MAX, comm);
   std::vector<HaloCost> costs;
   Candidates chosen;
   chosen.why = "by " + source + ":";

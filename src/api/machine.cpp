@@ -70,7 +70,7 @@ std::int64_t own_socket() {
 // Where some rank is bound to no one socket, all count as one. Collective over the node.
 Index ranks_per_socket(MPI_Comm node, Index ranks, std::int64_t socket) {
   std::vector<std::int64_t> sockets(static_cast<std::size_t>(ranks));
-  check_mpi(MPI_Allgather(&socket, 1, MPI_INT64_T, sockets.data(), 1, MPI_INT64_T, node), "MPI_Allgather");
+  RANKWISE_CHECKED(MPI_Allgather, &socket, 1, MPI_INT64_T, sockets.data(), 1, MPI_INT64_T, node);
   if (std::find(sockets.begin(), sockets.end(), -1) != sockets.end()) return ranks;
   const auto change = std::adjacent_find(sockets.begin(), sockets.end(), std::not_equal_to<>());
   const Index size = change == sockets.end() ? ranks : change - sockets.begin() + 1;
@@ -89,7 +89,7 @@ Placement gathered(const Communicator& comm, const RankNodes& nodes, std::int64_
   const std::array<std::int64_t, 2> own{nodes.node(), socket};
   const auto ranks = static_cast<std::size_t>(comm.grid().size());
   std::vector<std::array<std::int64_t, 2>> seats(comm.rank() == 0 ? ranks : 0);
-  check_mpi(MPI_Gather(own.data(), 2, MPI_INT64_T, seats.data(), 2, MPI_INT64_T, 0, comm.get()), "MPI_Gather");
+  RANKWISE_CHECKED(MPI_Gather, own.data(), 2, MPI_INT64_T, seats.data(), 2, MPI_INT64_T, 0, comm.get());
   if (comm.rank() != 0) return Placement::blocked(comm.grid().size(), comm.grid().size());
   const bool bound = std::none_of(seats.begin(), seats.end(), [](const auto& seat) { return seat[1] < 0; });
   std::int64_t most = 0;

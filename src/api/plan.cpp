@@ -15,6 +15,7 @@
 #include "api/machine.hpp"
 #include "cart/nodes.hpp"
 #include "decide/contest.hpp"
+#include "grid/names.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/teams.hpp"
 
@@ -61,9 +62,7 @@ ExchangeSpec make(const std::string& algorithm, SendMode mode, const Grid& grid,
 std::string times_of(const std::vector<Ranked>& ranked) {
   std::string text;
   for (const Ranked& one : ranked) {
-    char time[32];
-    std::snprintf(time, sizeof time, " %.4g us", 1e6 * one.time_s);
-    text += (text.empty() ? "" : "; ") + to_string(one.candidate) + time;
+    text += (text.empty() ? "" : "; ") + to_string(one.candidate) + formatted(" %.4g us", 1e6 * one.time_s);
   }
   return text;
 }
@@ -98,9 +97,9 @@ void spread(Choice& choice, MPI_Comm comm) {
 Choice choose_together(const Communicator& comm, const std::vector<int>& cutoff, const Request& request) {
   const Placement placement = placement_on_root(comm);
   Choice choice;
-  Agreement outcome;
-  if (comm.rank() == 0) outcome.attempt([&] { choice = choose(comm.grid(), cutoff, request, placement); });
-  outcome.reach(comm.get());
+  all_or_none(comm.get(), [&] {
+    if (comm.rank() == 0) choice = choose(comm.grid(), cutoff, request, placement);
+  });
   spread(choice, comm.get());
   return choice;
 }
@@ -111,7 +110,7 @@ NodeMap nodes_of(MPI_Comm comm) {
   const Index node = own.node();
   const int ranks = size_of(comm);
   std::vector<Index> node_of_rank(static_cast<std::size_t>(ranks));
-  check_mpi(MPI_Allgather(&node, 1, MPI_INT64_T, node_of_rank.data(), 1, MPI_INT64_T, comm), "MPI_Allgather");
+  RANKWISE_CHECKED(MPI_Allgather, &node, 1, MPI_INT64_T, node_of_rank.data(), 1, MPI_INT64_T, comm);
   return NodeMap::of(node_of_rank);
 }
 
@@ -140,14 +139,12 @@ Design design_exchange(const Communicator& comm, int ndims, const int cutoff[], 
 
   NodeMap nodes;
   if (exchange_algorithm(choice.algorithm).needs_nodes) nodes = nodes_of(comm.get());
-  Agreement made;
   std::optional<Design> design;
-  made.attempt([&] {
+  all_or_none(comm.get(), [&] {
     ExchangeSpec spec = make(choice.algorithm, choice.mode, comm.grid(), layers, request, nodes);
     RankSchedule schedule = make_schedule(spec, comm.rank());
     design = Design{std::move(spec), std::move(schedule), std::move(choice.why)};
   });
-  made.reach(comm.get());
   return std::move(*design);
 }
 
@@ -165,10 +162,9 @@ Plan::Plan(MPI_Comm cart, int ndims, const int cutoff[], const rankwise_exchange
 std::function<void(std::byte*, const std::byte*, std::size_t)> Plan::adder() {
   return [this](std::byte* into, const std::byte* from, std::size_t bytes) {
     int size = 1;
-    check_mpi(MPI_Type_size(combination_.type, &size), "MPI_Type_size");
-    check_mpi(MPI_Reduce_local(from, into, static_cast<int>(bytes / static_cast<std::size_t>(size)), combination_.type,
-                               combination_.op),
-              "MPI_Reduce_local");
+    RANKWISE_CHECKED(MPI_Type_size, combination_.type, &size);
+    RANKWISE_CHECKED(MPI_Reduce_local, from, into, static_cast<int>(bytes / static_cast<std::size_t>(size)), combination_.type,
+                     combination_.op);
   };
 }
 
@@ -197,8 +193,8 @@ void Plan::set_sizes(std::size_t elements, std::size_t element_bytes) {
   before.reach(comm_.get());
 
   const std::vector<std::size_t> found = exchange_sizes(comm_.get(), design_.spec, elements);
-  Agreement after;
-  after.attempt([&] {
+  sized_ = false;  // should the ranks not agree, nobody goes on with sizes that others do not have
+  all_or_none(comm_.get(), [&] {
     require_messages_fit(design_.schedule, found, element_bytes);
     require_messages_fit(reduce_schedule_, found, element_bytes);
     std::vector<std::size_t> starts{0};
@@ -211,21 +207,17 @@ void Plan::set_sizes(std::size_t elements, std::size_t element_bytes) {
     import_.window = nullptr;  // the same buffer is cut differently now
     reduce_.window = nullptr;
   });
-  sized_ = false;  // should the ranks not agree, nobody goes on with sizes that others do not have
-  after.reach(comm_.get());
   element_bytes_ = element_bytes;
   sized_ = true;
 }
 
 void Plan::require_messages_fit(const RankSchedule& schedule, const std::vector<std::size_t>& elements,
                                 std::size_t element_bytes) const {
-  for (const Step& step : schedule.steps) {
-    for (const Op& op : step.ops) {
-      const std::size_t count = op.total(elements);  // no overflow: at most 2^31 slots of 2^31 elements
-      if (op.kind == Op::Kind::send && count > INT_MAX / element_bytes) {
-        refuse_argument("a message of " + std::to_string(count) + " elements of " + std::to_string(element_bytes) +
-                        " B passes 2^31-1 B: make the boxes smaller, or choose direct, whose messages are smallest");
-      }
+  for (const Op& op : schedule.ops()) {
+    const std::size_t count = op.total(elements);  // no overflow: at most 2^31 slots of 2^31 elements
+    if (op.kind == Op::Kind::send && count > INT_MAX / element_bytes) {
+      refuse_argument("a message of " + std::to_string(count) + " elements of " + std::to_string(element_bytes) +
+                      " B passes 2^31-1 B: make the boxes smaller, or choose direct, whose messages are smallest");
     }
   }
 }

@@ -127,43 +127,38 @@ Index cell_by_search(MPI_Comm comm, const RankNodes& nodes, const MappingProblem
   }
   const Index own = nodes.place();
   std::vector<Index> places(rank == 0 ? static_cast<std::size_t>(size) : 0);
-  check_mpi(MPI_Gather(&own, 1, MPI_INT64_T, places.data(), 1, MPI_INT64_T, 0, comm), "MPI_Gather");
-  Agreement agreement;
+  RANKWISE_CHECKED(MPI_Gather, &own, 1, MPI_INT64_T, places.data(), 1, MPI_INT64_T, 0, comm);
   std::array<char, 32> name{};
   std::vector<Index> cells(places.size());
-  if (rank == 0) {
-    agreement.attempt([&] {
-      const MappingOptions options =
-          request.effort_s ? by_clock(*request.effort_s, steady_s) : MappingOptions{.steps = worthwhile_steps(problem)};
-      const auto mapping = request.algorithm->prepare(problem, options);
-      if (may_keep) {
-        std::vector<NodeId> node_of_cell(cells.size());
-        fill_node_of_cell(*mapping, problem.nodes, node_of_cell);
-        const Score found = score(problem.grid, problem.stencil, node_of_cell);
-        if (std::pair(kept.j_sum, kept.j_max) <= std::pair(found.j_sum, found.j_max)) {
-          std::iota(cells.begin(), cells.end(), Index{0});
-          return;
-        }
+  all_or_none(comm, [&] {
+    if (rank != 0) return;
+    const MappingOptions options =
+        request.effort_s ? by_clock(*request.effort_s, steady_s) : MappingOptions{.steps = worthwhile_steps(problem)};
+    const auto mapping = request.algorithm->prepare(problem, options);
+    if (may_keep) {
+      std::vector<NodeId> node_of_cell(cells.size());
+      fill_node_of_cell(*mapping, problem.nodes, node_of_cell);
+      const Score found = score(problem.grid, problem.stencil, node_of_cell);
+      if (std::pair(kept.j_sum, kept.j_max) <= std::pair(found.j_sum, found.j_max)) {
+        std::iota(cells.begin(), cells.end(), Index{0});
+        return;
       }
-      (may_keep ? mapping->picked() : request.algorithm->name).copy(name.data(), name.size() - 1);
-      std::vector<Index> cell_of_place(cells.size());
-      fill_cell_of_rank(*mapping, cell_of_place);
-      for (std::size_t r = 0; r < cells.size(); ++r) cells[r] = cell_of_place[static_cast<std::size_t>(places[r])];
-    });
-  }
-  agreement.reach(comm);
+    }
+    (may_keep ? mapping->picked() : request.algorithm->name).copy(name.data(), name.size() - 1);
+    std::vector<Index> cell_of_place(cells.size());
+    fill_cell_of_rank(*mapping, cell_of_place);
+    for (std::size_t r = 0; r < cells.size(); ++r) cells[r] = cell_of_place[static_cast<std::size_t>(places[r])];
+  });
   Index cell = 0;
-  check_mpi(MPI_Scatter(cells.data(), 1, MPI_INT64_T, &cell, 1, MPI_INT64_T, 0, comm), "MPI_Scatter");
-  check_mpi(MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm), "MPI_Bcast");
+  RANKWISE_CHECKED(MPI_Scatter, cells.data(), 1, MPI_INT64_T, &cell, 1, MPI_INT64_T, 0, comm);
+  RANKWISE_CHECKED(MPI_Bcast, name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, comm);
   picked = name.data();
   return cell;
 }
 
 Index cell_by_itself(MPI_Comm comm, const RankNodes& nodes, const MappingProblem& problem, const CartRequest& request) {
-  Agreement agreement;
   Index cell = 0;
-  agreement.attempt([&] { cell = request.algorithm->prepare(problem)->cell_of_rank(nodes.place()); });
-  agreement.reach(comm);
+  all_or_none(comm, [&] { cell = request.algorithm->prepare(problem)->cell_of_rank(nodes.place()); });
   return cell;
 }
 
@@ -177,7 +172,7 @@ Cart make_cart(MPI_Comm oldcomm, const CartArguments& arguments) {
 
   OwnedComm within;  // the ranks that get a cell
   const bool has_cell = rank < request.grid->size();
-  check_mpi(MPI_Comm_split(oldcomm, has_cell ? 0 : MPI_UNDEFINED, rank, &within), "MPI_Comm_split");
+  RANKWISE_CHECKED(MPI_Comm_split, oldcomm, has_cell ? 0 : MPI_UNDEFINED, rank, &within);
   Cart cart;
   cart.verbose = request.verbose;
   if (!has_cell) return cart;
@@ -195,9 +190,8 @@ Cart make_cart(MPI_Comm oldcomm, const CartArguments& arguments) {
     }
   }
   OwnedComm ordered;
-  check_mpi(MPI_Comm_split(within.get(), 0, static_cast<int>(cell), &ordered), "MPI_Comm_split");
-  check_mpi(MPI_Cart_create(ordered.get(), arguments.ndims, arguments.dims, arguments.periods, 0, &cart.comm),
-            "MPI_Cart_create");
+  RANKWISE_CHECKED(MPI_Comm_split, within.get(), 0, static_cast<int>(cell), &ordered);
+  RANKWISE_CHECKED(MPI_Cart_create, ordered.get(), arguments.ndims, arguments.dims, arguments.periods, 0, &cart.comm);
   errors.hand_over(cart.comm);
   return cart;
 }
@@ -277,21 +271,19 @@ std::vector<Sent> gathered(MPI_Comm comm, const std::vector<Sent>& sent) {
   const auto ranks = static_cast<std::size_t>(rank_of(comm) == 0 ? size_of(comm) : 0);
   const auto numbers = static_cast<std::int64_t>(sent.size()) * sent_numbers;
   std::int64_t all = 0;
-  check_mpi(MPI_Allreduce(&numbers, &all, 1, MPI_INT64_T, MPI_SUM, comm), "MPI_Allreduce");
+  RANKWISE_CHECKED(MPI_Allreduce, &numbers, &all, 1, MPI_INT64_T, MPI_SUM, comm);
   if (all > std::numeric_limits<int>::max() / 2) {
     throw Failure(RANKWISE_ERROR_UNSUPPORTED, "the graph has more than 2^30 / 3 edges: give fewer");
   }
   const auto own = static_cast<int>(numbers);
   std::vector<int> counts(ranks);
   std::vector<int> starts(ranks + 1, 0);
-  check_mpi(MPI_Gather(&own, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm), "MPI_Gather");
+  RANKWISE_CHECKED(MPI_Gather, &own, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm);
   std::partial_sum(counts.begin(), counts.end(), starts.begin() + 1);
   std::vector<Sent> result;
-  Agreement room;
-  room.attempt([&] { result.resize(static_cast<std::size_t>(starts.back() / sent_numbers)); });
-  room.reach(comm);
-  check_mpi(MPI_Gatherv(sent.data(), own, MPI_INT32_T, result.data(), counts.data(), starts.data(), MPI_INT32_T, 0, comm),
-            "MPI_Gatherv");
+  all_or_none(comm, [&] { result.resize(static_cast<std::size_t>(starts.back() / sent_numbers)); });
+  RANKWISE_CHECKED(MPI_Gatherv, sent.data(), own, MPI_INT32_T, result.data(), counts.data(), starts.data(), MPI_INT32_T, 0,
+                   comm);
   return result;
 }
 
@@ -304,9 +296,8 @@ Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<doub
   const auto node = static_cast<NodeId>(nodes.node());
   std::vector<NodeId> node_of_rank(rank == 0 ? slot(size) : 0);
   std::vector<Seat> seats(node_of_rank.size());
-  check_mpi(MPI_Gather(&node, 1, MPI_INT32_T, node_of_rank.data(), 1, MPI_INT32_T, 0, comm), "MPI_Gather");
-  Agreement search;
-  search.attempt([&] {
+  RANKWISE_CHECKED(MPI_Gather, &node, 1, MPI_INT32_T, node_of_rank.data(), 1, MPI_INT32_T, 0, comm);
+  all_or_none(comm, [&] {
     if (rank != 0) return;
     MappingOptions options = by_clock(effort_s.value_or(0.0), steady_s);
     const WeightedGraph both_ways = graph_of(size, graph);
@@ -318,9 +309,8 @@ Seat find_seat(MPI_Comm comm, const std::vector<Sent>& graph, std::optional<doub
       seats[slot(vertices[slot(r)])].holder = r;
     }
   });
-  search.reach(comm);
   Seat seat{};
-  check_mpi(MPI_Scatter(seats.data(), 2, MPI_INT, &seat, 2, MPI_INT, 0, comm), "MPI_Scatter");
+  RANKWISE_CHECKED(MPI_Scatter, seats.data(), 2, MPI_INT, &seat, 2, MPI_INT, 0, comm);
   return seat;
 }
 
@@ -358,11 +348,10 @@ Lists lists_of_own(MPI_Comm ordered, const std::vector<Sent>& graph, int teller)
     }
   }
   std::array<int, 2> own{};
-  check_mpi(MPI_Scatter(counts.data(), 2, MPI_INT, own.data(), 2, MPI_INT, teller, ordered), "MPI_Scatter");
+  RANKWISE_CHECKED(MPI_Scatter, counts.data(), 2, MPI_INT, own.data(), 2, MPI_INT, teller, ordered);
   std::vector<int> here(2 * slot(own[0] + own[1]));
-  check_mpi(MPI_Scatterv(packed.data(), lengths.data(), starts.data(), MPI_INT, here.data(), static_cast<int>(here.size()),
-                         MPI_INT, teller, ordered),
-            "MPI_Scatterv");
+  RANKWISE_CHECKED(MPI_Scatterv, packed.data(), lengths.data(), starts.data(), MPI_INT, here.data(),
+                   static_cast<int>(here.size()), MPI_INT, teller, ordered);
   Lists lists;
   for (std::size_t i = 0; i < here.size(); i += 2) {
     const bool in = i < 2 * slot(own[0]);
@@ -380,11 +369,9 @@ MPI_Comm with_lists(MPI_Comm ordered, const Lists& lists, const int* source_weig
     return neighbours.empty() ? MPI_WEIGHTS_EMPTY : here.data();
   };
   MPI_Comm made = MPI_COMM_NULL;
-  check_mpi(MPI_Dist_graph_create_adjacent(ordered, static_cast<int>(lists.sources.size()), lists.sources.data(),
-                                           shown(source_weights, lists.sources, lists.source_weights),
-                                           static_cast<int>(lists.destinations.size()), lists.destinations.data(),
-                                           shown(weights, lists.destinations, lists.destination_weights), info, 0, &made),
-            "MPI_Dist_graph_create_adjacent");
+  RANKWISE_CHECKED(MPI_Dist_graph_create_adjacent, ordered, static_cast<int>(lists.sources.size()), lists.sources.data(),
+                   shown(source_weights, lists.sources, lists.source_weights), static_cast<int>(lists.destinations.size()),
+                   lists.destinations.data(), shown(weights, lists.destinations, lists.destination_weights), info, 0, &made);
   return made;
 }
 
@@ -392,12 +379,11 @@ MPI_Comm with_lists(MPI_Comm ordered, const Lists& lists, const int* source_weig
 std::vector<int> from_holder(MPI_Comm comm, const Seat& seat, const int* list, int count) {
   constexpr int tag = 1;
   int there = 0;
-  check_mpi(MPI_Sendrecv(&count, 1, MPI_INT, seat.holder, tag, &there, 1, MPI_INT, seat.vertex, tag, comm, MPI_STATUS_IGNORE),
-            "MPI_Sendrecv");
+  RANKWISE_CHECKED(MPI_Sendrecv, &count, 1, MPI_INT, seat.holder, tag, &there, 1, MPI_INT, seat.vertex, tag, comm,
+                   MPI_STATUS_IGNORE);
   std::vector<int> result(static_cast<std::size_t>(there));
-  check_mpi(MPI_Sendrecv(list, count, MPI_INT, seat.holder, tag, result.data(), there, MPI_INT, seat.vertex, tag, comm,
-                         MPI_STATUS_IGNORE),
-            "MPI_Sendrecv");
+  RANKWISE_CHECKED(MPI_Sendrecv, list, count, MPI_INT, seat.holder, tag, result.data(), there, MPI_INT, seat.vertex, tag, comm,
+                   MPI_STATUS_IGNORE);
   return result;
 }
 
@@ -495,15 +481,14 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
   if (!reorder) {
     const int* const into = or_unweighted(given.source_weights);
     const int* const out = or_unweighted(given.destination_weights);
-    check_mpi(MPI_Dist_graph_create_adjacent(oldcomm, given.indegree, given.sources, into, given.outdegree, given.destinations,
-                                             out, info, 0, &made),
-              "MPI_Dist_graph_create_adjacent");
+    RANKWISE_CHECKED(MPI_Dist_graph_create_adjacent, oldcomm, given.indegree, given.sources, into, given.outdegree,
+                     given.destinations, out, info, 0, &made);
     errors.hand_over(made);
     return made;
   }
   const Seat seat = find_seat(oldcomm, gathered(oldcomm, read.sent), read.effort_s, cut);
   OwnedComm own;  // the lists must not meet messages of the caller
-  check_mpi(MPI_Comm_dup(oldcomm, &own), "MPI_Comm_dup");
+  RANKWISE_CHECKED(MPI_Comm_dup, oldcomm, &own);
   const auto moved = [&](const int* list, int count) { return from_holder(own.get(), seat, list, count); };
   Lists lists;
   lists.sources = moved(given.sources, given.indegree);
@@ -511,7 +496,7 @@ MPI_Comm make_dist_graph_adjacent(MPI_Comm oldcomm, const Neighbours& given, MPI
   lists.source_weights = moved(given.source_weights, is_weighted(given.source_weights) ? given.indegree : 0);
   lists.destination_weights = moved(given.destination_weights, is_weighted(given.destination_weights) ? given.outdegree : 0);
   OwnedComm ordered;
-  check_mpi(MPI_Comm_split(oldcomm, 0, seat.vertex, &ordered), "MPI_Comm_split");
+  RANKWISE_CHECKED(MPI_Comm_split, oldcomm, 0, seat.vertex, &ordered);
   made = with_lists(ordered.get(), lists, given.source_weights, given.destination_weights, info);
   errors.hand_over(made);
   return made;
@@ -536,9 +521,9 @@ MPI_Comm make_dist_graph(MPI_Comm oldcomm, const Edges& given, MPI_Info info, bo
   const int rank = rank_of(oldcomm);
   const int vertex = reorder ? find_seat(oldcomm, graph, read.effort_s, cut).vertex : rank;
   int teller = vertex;
-  check_mpi(MPI_Bcast(&teller, 1, MPI_INT, 0, oldcomm), "MPI_Bcast");
+  RANKWISE_CHECKED(MPI_Bcast, &teller, 1, MPI_INT, 0, oldcomm);
   OwnedComm ordered;
-  check_mpi(MPI_Comm_split(oldcomm, 0, vertex, &ordered), "MPI_Comm_split");
+  RANKWISE_CHECKED(MPI_Comm_split, oldcomm, 0, vertex, &ordered);
   const Lists lists = lists_of_own(ordered.get(), graph, teller);
   const MPI_Comm made = with_lists(ordered.get(), lists, given.weights, given.weights, info);
   errors.hand_over(made);
@@ -568,13 +553,13 @@ MPI_Comm make_graph(MPI_Comm oldcomm, int vertices, const int index[], const int
   });
   OwnedComm within;
   const bool has_vertex = rank < vertices;
-  check_mpi(MPI_Comm_split(oldcomm, has_vertex ? 0 : MPI_UNDEFINED, rank, &within), "MPI_Comm_split");
+  RANKWISE_CHECKED(MPI_Comm_split, oldcomm, has_vertex ? 0 : MPI_UNDEFINED, rank, &within);
   if (!has_vertex) return MPI_COMM_NULL;
   OwnedComm ordered;
   const int vertex = reorder ? find_seat(within.get(), read.sent, read.effort_s, cut).vertex : rank;
-  check_mpi(MPI_Comm_split(within.get(), 0, vertex, &ordered), "MPI_Comm_split");
+  RANKWISE_CHECKED(MPI_Comm_split, within.get(), 0, vertex, &ordered);
   MPI_Comm made = MPI_COMM_NULL;
-  check_mpi(MPI_Graph_create(ordered.get(), vertices, index, edges, 0, &made), "MPI_Graph_create");
+  RANKWISE_CHECKED(MPI_Graph_create, ordered.get(), vertices, index, edges, 0, &made);
   errors.hand_over(made);
   return made;
 }
