@@ -180,7 +180,6 @@ bench: install
 # Those without a peer, and the cost model beside SimGrid.
 bench-all: bench
 	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/predict_points.py
 	$(BIN)/python benchmarks/mapping_quality.py --effort 6ms  # at most 10 ms an instance, overshoot included
 	cmake -S . -B build/benchmarks-core -DRANKWISE_BENCHMARKS=ON -DRANKWISE_PYTHON=OFF -DRANKWISE_KERNELS=OFF
 	cmake --build build/benchmarks-core --parallel 2 --target mapping_speed

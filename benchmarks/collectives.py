@@ -17,7 +17,6 @@ regret would be 0.2 % in the mean and 21 % at worst, in place of 2.0 and 760 %.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
@@ -29,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from judge import Table, percentile
+from harness import Table, options, percentile
 from judge_draw import MACHINES, RENDEZVOUS, drawn_bytes, machine_of, placed
 
 from rankwise import _core
@@ -167,7 +166,7 @@ def answered(simgrid: SimGrid, question: Question, folder: Path, eager: bool) ->
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--layouts", type=int, default=40)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--eager", action="store_true")

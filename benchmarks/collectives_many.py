@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from judge import Table, percentile
+from harness import Table, options, percentile
 from judge_draw import MACHINES
 
 from rankwise import _core
@@ -75,6 +75,7 @@ def compared(ranks: int, machine: _core.Machine) -> Iterator[tuple[float, bool]]
 
 
 def main() -> int:
+    options(__doc__).parse_args()
     table, machine = Table(), MACHINES["wagner"].alone()
     errors = [error for error, _ in compared(4096, machine)]
     table.title(f"{len(errors)} collectives by fewer ranks, absolute error")

@@ -14,16 +14,14 @@ MPICH 5.0.2, SimGrid 3.32, 80 steps: 12 ranks median 0.04 %, largest 4.7 %; 15 r
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from judge import Table, percentile
+from harness import Table, compiled, options, percentile
 from judge_draw import MACHINES, machine_of, placed
 
 from rankwise.engines.platform import Platform, parse_network
@@ -117,7 +115,7 @@ def simulated_s(simgrid: SimGrid, folder: Path, words: list[str], ranks: int, ra
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--mpicc", default=shutil.which("mpicc"), help="of an MPICH, beside its mpiexec")
     asked = parser.parse_args()
     os.environ.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
@@ -126,7 +124,7 @@ def main() -> int:
         folder = Path(name)
         (folder / "program.c").write_text(PROGRAM)
         for compiler, binary in ((asked.mpicc, "program"), ("smpicc", "simulated")):
-            subprocess.run([compiler, "-O1", "-w", folder / "program.c", "-o", folder / binary], check=True)
+            compiled(folder / "program.c", folder / binary, compiler)
         mpiexec = str(Path(asked.mpicc).with_name("mpiexec"))
         for rows, columns in GRIDS:
             ranks, errors = rows * columns, []

@@ -13,37 +13,30 @@ message passes at once).
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from harness import options, require_nodes
+from harness import OnNodes, load, nodes_up, options
 
-from nodes import Nodes
 from rankwise.launch.mpi import find_mpi
 
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "gather", "scatter")
 
 
-def measured(
-    up: Nodes, launcher: list[str], osu: Path, folder: Path, ranks: int, sizes: str, kinds: list[str]
-) -> Iterator[Path]:
+def measured(on: OnNodes, launcher: list[str], osu: Path, ranks: int, sizes: str, kinds: list[str]) -> Iterator[Path]:
     """Run the benchmarks; yield their outputs."""
     for kind in kinds:
         words = [*launcher, "-n", str(ranks), str(osu / f"osu_{kind}"), "-m", sizes, "-i", "10", "-x", "2", "-f"]
-        done = subprocess.run(
-            up.command(up.hosts[0], words), cwd=folder, env=up.environment(), capture_output=True, text=True, timeout=900
-        )
+        command = on.up.command(on.up.hosts[0], words)
+        done = subprocess.run(command, cwd=on.folder, env=on.up.environment(), capture_output=True, text=True, timeout=900)
         if done.returncode:
             print(f"  osu_{kind}: {done.stderr.strip()[-200:]}")
             continue
-        path = folder / f"osu_{kind}.txt"
+        path = on.folder / f"osu_{kind}.txt"
         path.write_text(done.stdout)
         yield path
 
@@ -58,43 +51,27 @@ def main() -> int:
     parser.add_argument("--bytes", default="16384:131072")
     parser.add_argument("--kinds", default=",".join(KINDS))
     given = parser.parse_args()
-    require_nodes()
     ranks, errors = given.nodes * given.each, []
-    with (
-        tempfile.TemporaryDirectory() as name,
-        Nodes(f"{given.rate:g}mbit", [f"n{i}" for i in range(1, given.nodes + 1)]) as up,
-    ):
-        folder = Path(name)
-
-        def rankwise(*words: str) -> str:
-            done = subprocess.run(
-                up.command(up.hosts[0], [sys.executable, "-m", "rankwise", *words]), cwd=folder,
-                env={**up.environment(), "RANKWISE_PROGRESS_S": "0"}, capture_output=True, text=True,
-            )  # fmt: skip
-            if done.returncode not in (0, 6):  # 6: of poor quality, on processors that nodes share
-                raise SystemExit(done.stderr)
-            return done.stdout
-
+    with nodes_up(f"{given.rate:g}mbit", given.nodes) as on:
+        on.more["RANKWISE_PROGRESS_S"] = "0"
         mpi = find_mpi()
-        families = [(given.osu, [str(mpi.launcher_path), "-hosts", ",".join(up.hosts), "-ppn", str(given.each)])]
+        families = [(given.osu, [str(mpi.launcher_path), "-hosts", on.hosts, "-ppn", str(given.each)])]
         launcher = shutil.which("mpirun.openmpi")
         if given.openmpi is not None and launcher is not None:
-            words = up.open_mpi(launcher, given.each)
+            words = on.up.open_mpi(launcher, given.each)
             at = words.index("--map-by")
             families.append((given.openmpi, words[:at] + words[at + 2 :]))
-        rankwise("measure", "-o", "machine.json", "--hosts", ",".join(up.hosts), "--seconds", "60")
-        rankwise("measure", "collectives", "-o", "machine.json", "--hosts", ",".join(up.hosts), "--seconds", "20")
-        print(rankwise("profile", "show", "machine.json"))
+        on.rankwise("measure", "-o", "machine.json", "--hosts", on.hosts, "--seconds", "60")
+        on.rankwise("measure", "collectives", "-o", "machine.json", "--hosts", on.hosts, "--seconds", "20")
+        print(on.rankwise("profile", "show", "machine.json"))
         for osu, words in families:
             library = "mpich-5.0" if words[0] == str(mpi.launcher_path) else "openmpi-4.1"
-            print(f"{library}, {given.nodes} nodes of {given.each} ranks, {given.rate:g} Mbit/s; load {os.getloadavg()[0]:.1f}")
+            print(f"{library}, {given.nodes} nodes of {given.each} ranks, {given.rate:g} Mbit/s; {load()}")
             print(f"  {'collective':<16}{'bytes':>9} {'algorithm':<34}{'OSU, ms':>10}{'predicted':>11}{'95 %':>17}{'error':>9}")
-            for path in measured(up, words, osu, folder, ranks, given.bytes, given.kinds.split(",")):
+            for path in measured(on, words, osu, ranks, given.bytes, given.kinds.split(",")):
                 asked = ("--osu", path.name, "--ranks", str(ranks), "--ranks-per-node", str(given.each))
-                answer = json.loads(
-                    rankwise("predict", "collective", *asked, "--profile", "machine.json", "--library", library, "--json")
-                )
-                for row in answer["rows"]:
+                asked = (*asked, "--profile", "machine.json", "--library", library)
+                for row in on.asked("predict", "collective", *asked)["rows"]:
                     if row["selected_by"] != "library":
                         continue
                     errors.append(row["error"])

@@ -14,20 +14,17 @@ gather by linear_sync first asks each rank.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from harness import linked_with, require_nodes
+from harness import COLLECTIVE, OnNodes, compiled, linked_with, nodes_up, options
 
-from nodes import Nodes
 from rankwise import _core
 from rankwise.collectives.selection import Call, Selection, named, rules_of
 from rankwise.collectives.settable import settable
@@ -35,32 +32,6 @@ from rankwise.units import parse_ints
 from rankwise.workloads.collective_schedule import Schedule
 
 TIMES = 10
-PROGRAM = r"""
-#include <mpi.h>
-#include <stdlib.h>
-#include <string.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int p; MPI_Comm_size(MPI_COMM_WORLD, &p);
-  const char* kind = argv[1]; int e = atoi(argv[2]) / 4;
-  char *in = calloc((size_t)e * p + 2, 4), *out = calloc((size_t)e * p + 2, 4);
-  int* counts = malloc(p * sizeof(int));
-  for (int i = 0; i < p; ++i) counts[i] = e / p + (i < e % p);
-  for (int i = 0; i < TIMES; ++i) {
-    if (!strcmp(kind, "bcast")) MPI_Bcast(in, e, MPI_INT, 0, MPI_COMM_WORLD);
-    if (!strcmp(kind, "reduce")) MPI_Reduce(in, out, e, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (!strcmp(kind, "allreduce")) MPI_Allreduce(in, out, e, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (!strcmp(kind, "allgather")) MPI_Allgather(in, e, MPI_INT, out, e, MPI_INT, MPI_COMM_WORLD);
-    if (!strcmp(kind, "alltoall")) MPI_Alltoall(in, e, MPI_INT, out, e, MPI_INT, MPI_COMM_WORLD);
-    if (!strcmp(kind, "reduce_scatter")) MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (!strcmp(kind, "gather")) MPI_Gather(in, e, MPI_INT, out, e, MPI_INT, 0, MPI_COMM_WORLD);
-    if (!strcmp(kind, "scatter")) MPI_Scatter(in, e, MPI_INT, out, e, MPI_INT, 0, MPI_COMM_WORLD);
-    if (!strcmp(kind, "barrier")) MPI_Barrier(MPI_COMM_WORLD);
-  }
-  MPI_Finalize();
-  return 0;
-}
-""".replace("TIMES", str(TIMES))
 KINDS = ("bcast", "reduce", "allreduce", "allgather", "alltoall", "reduce_scatter", "gather", "scatter", "barrier")
 Pairs = dict[tuple[int, int], tuple[int, int]]  # bytes and messages
 
@@ -71,7 +42,7 @@ class OpenMpi:
     library = "openmpi-4.1"
 
     def __init__(self, folder: Path, mpicc: str, mpirun: str) -> None:
-        self._mpirun, self._program = mpirun, _compiled(folder, [mpicc])
+        self._mpirun, self._program = mpirun, compiled(COLLECTIVE, folder / "one", mpicc)
 
     @staticmethod
     def names(kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -100,9 +71,9 @@ class OpenMpi:
             old.unlink()
         words = [word for name, value in parameters.items() for word in ("--mca", name, str(value))]
         allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": os.environ["PATH"]}
-        size = self.size_of(schedule.ranks)
+        program = [str(self._program), kind, str(self.size_of(schedule.ranks)), str(TIMES)]
         subprocess.run(
-            [self._mpirun, "--oversubscribe", "-np", str(schedule.ranks), *words, str(self._program), kind, str(size)],
+            [self._mpirun, "--oversubscribe", "-np", str(schedule.ranks), *words, *program],
             check=True, env=allowed, capture_output=True, timeout=120,
         )  # fmt: skip
         found: Pairs = {}
@@ -114,17 +85,17 @@ class OpenMpi:
         return found == scheduled(schedule)
 
 
-class OnNodes:
+class WithHydra:
     """A library with Hydra's launcher on nodes in namespaces, whose kernel counts bytes."""
 
-    def __init__(self, folder: Path, library: str, up: Nodes, prefix: Path) -> None:
-        self.library, self._up = library, up
-        self._program = _compiled(folder, ["gcc"], linked_with(prefix))
+    def __init__(self, on: OnNodes, library: str, prefix: Path) -> None:
+        self.library, self._up = library, on.up
+        self._program = compiled(COLLECTIVE, on.folder / "one", "gcc", *linked_with(prefix))
         self._launcher = f"{prefix}/bin/mpiexec"
-        self._environment = up.environment() | {"LD_LIBRARY_PATH": f"{prefix}/lib"}
+        self._environment = on.up.environment() | {"LD_LIBRARY_PATH": f"{prefix}/lib"}
         if library.startswith("intel"):
-            self._environment |= up.intel_mpi(prefix)
-        up.count_pairs()
+            self._environment |= on.up.intel_mpi(prefix)
+        on.up.count_pairs()
 
     def names(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         rules = rules_of(self.library.partition("-")[0])
@@ -168,17 +139,10 @@ class OnNodes:
         words = [self._launcher, "-hosts", ",".join(hosts[:ranks]), "-ppn", "1", "-n", str(ranks), str(self._program), kind]
         before = self._up.sent_bytes()
         subprocess.run(
-            self._up.command(hosts[0], [*words, str(self.size_of(ranks))]), env={**self._environment, **variables},
+            self._up.command(hosts[0], [*words, str(self.size_of(ranks)), str(TIMES)]), env={**self._environment, **variables},
             check=True, capture_output=True, timeout=120,
         )  # fmt: skip
         return {pair: sent - before[pair] for pair, sent in self._up.sent_bytes().items()}
-
-
-def _compiled(folder: Path, compiler: Sequence[str], linked: Sequence[str] = ()) -> Path:
-    source, program = folder / "one.c", folder / "one"
-    source.write_text(PROGRAM)
-    subprocess.run([*compiler, source, *linked, "-o", program], check=True, env={"PATH": "/usr/bin:/bin"})
-    return program
 
 
 def scheduled(schedule: Schedule) -> Pairs:
@@ -191,7 +155,7 @@ def scheduled(schedule: Schedule) -> Pairs:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--library", default="openmpi-4.1")
     parser.add_argument("--prefix", type=Path, default=Path(sys.prefix), help="where the library of --library is installed")
     parser.add_argument("--mpicc", default="mpicc.openmpi")
@@ -199,16 +163,14 @@ def main() -> int:
     parser.add_argument("--ranks", default="2:17")
     asked = parser.parse_args()
     counts = parse_ints(asked.ranks, "--ranks")
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        if asked.library == OpenMpi.library:
-            return compared(OpenMpi(folder, asked.mpicc, asked.mpirun), counts)
-        require_nodes()
-        up = stack.enter_context(Nodes("10gbit", [f"n{i}" for i in range(max(counts))]))
-        return compared(OnNodes(folder, asked.library, up, asked.prefix), counts)
+    if asked.library == OpenMpi.library:
+        with tempfile.TemporaryDirectory() as folder:
+            return compared(OpenMpi(Path(folder), asked.mpicc, asked.mpirun), counts)
+    with nodes_up("10gbit", max(counts)) as on:
+        return compared(WithHydra(on, asked.library, asked.prefix), counts)
 
 
-def compared(library: OpenMpi | OnNodes, counts: Sequence[int]) -> int:
+def compared(library: OpenMpi | WithHydra, counts: Sequence[int]) -> int:
     """Print a line for each algorithm; 1 where one that is called exact is not."""
     missed = 0
     for kind in KINDS:

@@ -13,7 +13,6 @@ choice made on the rest.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import math
 import sys
@@ -22,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+from harness import options
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).parents[1]
@@ -199,7 +199,7 @@ def models(seeds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=300)
     parser.add_argument("--only", choices=("coverage", "models"))
     asked = parser.parse_args()

@@ -10,7 +10,6 @@ are told apart: without them the bars are judged. Exits with 1 where a bar is mi
     python benchmarks/fft3d_model.py --later 3 --draw 10   # ten lengths, three later runs of each
 """
 
-import argparse
 import json
 import os
 import random
@@ -19,6 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import fmean
+
+from harness import options
 
 LENGTHS = (
     16, 17, 20, 24, 27, 31, 32, 36, 37, 40, 45, 48, 53, 56, 61, 64, 67, 72, 80, 84, 90, 96, 97, 100, 108, 112, 120, 127, 128,
@@ -94,7 +95,7 @@ def later(folder: Path, cases: list[tuple[int, int]], runs: int) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--draw", type=int, default=len(LENGTHS), help="so many of the lengths, drawn at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", default="1,2")

@@ -11,14 +11,12 @@ best way hides at least half.
 
 import argparse
 import json
-import os
 import sys
-import tempfile
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from harness import OnNodes, options
+from harness import load, nodes_up, options
 
 GOAL, BATCH, ROUNDS = 0.5, 4, 9
 WAYS = {
@@ -65,20 +63,17 @@ def main() -> int:
     if arguments.on_nodes is not None:
         on_nodes(arguments.on_nodes)
         return 0
-    from nodes import YIELDING, Nodes
-
     best = []
-    print(f"links of {arguments.rate}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}")
-    with tempfile.TemporaryDirectory() as folder, Nodes(arguments.rate, ("n1", "n2", "n3", "n4")) as four:
-        hosts = ",".join(four.hosts)
-        node = OnNodes(four, folder, {**YIELDING, "RANKWISE_FFT_KNOWLEDGE": f"{folder}/knowledge"})
+    with nodes_up(arguments.rate) as on:
+        print(f"links of {arguments.rate}, {load()}")
+        on.more["RANKWISE_FFT_KNOWLEDGE"] = f"{on.folder}/knowledge"
         for n in arguments.sizes.split(","):
-            run = ("run", "fft3d", "--hosts", hosts, "--n", n, "--ranks", "4", "--grid", "4x1", "--seconds", "2", "--json")
-            [row] = json.loads(node.rankwise(*run))["rows"]
+            run = ("run", "fft3d", "--hosts", on.hosts, "--n", n, "--ranks", "4", "--grid", "4x1", "--seconds", "2")
+            [row] = on.asked(*run)["rows"]
             local_s = row["phases"]["compute"]["time_s"] + row["phases"]["shuffle"]["time_s"]
             program = (sys.executable, str(Path(__file__).resolve()), "--on-nodes", n)
             mpiexec = str(Path(sys.prefix) / "bin" / "mpiexec")
-            times = json.loads(node.run(mpiexec, "-hosts", hosts, "-n", "4", "-ppn", "1", *program))
+            times = json.loads(on.run(mpiexec, "-hosts", on.hosts, "-n", "4", "-ppn", "1", *program))
             hidden = {}
             for name, (batch, _) in WAYS.items():
                 whole_s, local = (times["one"], local_s) if batch is None else (times["batch"], batch * local_s)
@@ -90,7 +85,7 @@ def main() -> int:
                 f"{BATCH} fields {1e3 * times['batch']:.1f}; {texts}",
                 flush=True,
             )
-    print(f"hidden in the mean by the best way: {fmean(best):.2f} (bar {GOAL}); load {os.getloadavg()[0]:.1f}")
+    print(f"hidden in the mean by the best way: {fmean(best):.2f} (bar {GOAL}); {load()}")
     return 0 if fmean(best) >= GOAL else 1
 
 

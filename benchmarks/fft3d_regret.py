@@ -11,15 +11,14 @@ which is nobody's choice. The bar: at most 1.05 in at least 90 % of the cases. W
     python benchmarks/fft3d_regret.py --shaped 200mbit --longest 128
 """
 
-import argparse
 import os
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
+from harness import nodes_up, options
 from mpi4py import MPI
 
 import rankwise
@@ -81,34 +80,16 @@ def regret(comm: MPI.Comm, n: int, nodes: int) -> tuple[float, str]:
 
 def on_shaped_nodes(rate: str, words: list[str]) -> int:
     """Run this program on four nodes whose links carry so much, with the profile of these."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
-    from nodes import Nodes
-
-    with tempfile.TemporaryDirectory() as folder, Nodes(rate, ("n1", "n2", "n3", "n4")) as four:
-        profile = f"{folder}/machine.json"
-        measuring = ["-m", "rankwise", "measure", "--hosts", ",".join(four.hosts[:2]), "-o", profile]
-        for command in (
-            [sys.executable, *measuring],
-            [
-                "mpiexec",
-                "-hosts",
-                ",".join(four.hosts),
-                "-n",
-                "4",
-                "-ppn",
-                "1",
-                sys.executable,
-                str(Path(__file__).resolve()),
-                *words,
-            ],
-        ):
-            environment = {**four.environment(), "RANKWISE_PROFILE": profile if command[0] == "mpiexec" else ""}
-            done = subprocess.run(four.command(four.hosts[0], command), cwd=folder, env=environment)
-        return done.returncode
+    with nodes_up(rate) as on:
+        on.rankwise("measure", "--hosts", ",".join(on.up.hosts[:2]), "-o", "machine.json")
+        launcher = ["mpiexec", "-hosts", on.hosts, "-n", "4", "-ppn", "1"]
+        command = on.up.command(on.up.hosts[0], [*launcher, sys.executable, str(Path(__file__).resolve()), *words])
+        environment = on.up.environment() | {"RANKWISE_PROFILE": f"{on.folder}/machine.json"}
+        return subprocess.run(command, cwd=on.folder, env=environment).returncode
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--draw", type=int, default=len(LENGTHS), help="so many of the lengths, drawn at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", default=None, help="numbers of ranks, none beyond those started (default: all of them)")
@@ -116,10 +97,8 @@ def main() -> int:
     parser.add_argument("--shaped", metavar="RATE", help="on four nodes of this rate, as tc writes it")
     arguments = parser.parse_args()
     if arguments.shaped:
-        return on_shaped_nodes(
-            arguments.shaped,
-            ["--draw", str(arguments.draw), "--seed", str(arguments.seed), "--longest", str(arguments.longest)],
-        )
+        words = ["--draw", str(arguments.draw), "--seed", str(arguments.seed), "--longest", str(arguments.longest)]
+        return on_shaped_nodes(arguments.shaped, words)
     os.environ["RANKWISE_FFT_KNOWLEDGE"] = ""  # every choice anew
     world = MPI.COMM_WORLD
     among = [n for n in LENGTHS if n <= arguments.longest]

@@ -10,7 +10,6 @@ better of both after the repair counts (METIS: of k-way and recursive). Ties, wi
 
 from __future__ import annotations
 
-import argparse
 import math
 import shutil
 import statistics
@@ -23,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from graph_families import drawn
-from harness import keep_row, median
+from harness import keep_row, median, options
 from numpy.typing import NDArray
 
 from rankwise import _core
@@ -161,7 +160,7 @@ def compare_switches(seed: int, steps: int, cost: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--graphs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--effort", default="2s", help="of our search: 2s")

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 import sources
+from harness import options
 
 from rankwise.observe.record import read_record
 from rankwise.statistics import median_interval_95
@@ -280,7 +281,7 @@ def ratios_of(report: dict[str, Any]) -> tuple[Any, list[float]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("prefix", type=Path, help="where rankwise is installed")
     parser.add_argument("--mpi", default="mpicc mpifort mpiexec", help="compilers for C and Fortran, launcher with its options")
     sources.add_arguments(parser, _PROGRAMS)

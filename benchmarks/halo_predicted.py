@@ -17,13 +17,9 @@ import json
 import os
 import statistics
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-from harness import OnNodes, busy_s, options, require_nodes
-
-from nodes import FOUR, Nodes
+from harness import busy_s, load, nodes_up, options
 
 # Points of the stencil: its box, whose faces are all alike; edges and corners are in proportion.
 STENCILS = {"5-point": ("50x50", "--faces"), "9-point": ("50x50", "--corners"),
@@ -56,30 +52,29 @@ def main() -> int:
     parser.add_argument("--faces", default=",".join(FACES))
     parser.add_argument("--samples", help="where rows are kept, as lines of JSON")
     given = parser.parse_args()
-    require_nodes()
     bar = bar_of(given.mpi, given.congestion, given.rate)
     cases = list(itertools.product(given.stencils.split(","), given.faces.split(","), (2, 4)))
     errors, widths, inside, missed = [], [], 0, []
-    with tempfile.TemporaryDirectory() as folder, Nodes(given.rate, FOUR, given.frame) as four:
-        four.use_tcp(given.congestion, given.queue)
-        rankwise = OnNodes(four, folder, four.measured_with_open_mpi() if given.mpi == "openmpi" else None).rankwise
-        hosts = ("--hosts", ",".join(four.hosts))
-        print(f"links of {given.rate} each way, frames and bursts of {given.frame} B, queues of {given.queue} frames; load "
-              f"{os.getloadavg()[0]:.1f}; 8 and 16 ranks on {os.cpu_count()} cores, which poll", flush=True)  # fmt: skip
-        rankwise("measure", *hosts, "--seconds", f"{given.seconds}", "-o", "m.json")
-        rankwise("measure", "pack", "-o", "m.json")
-        profile = json.loads(Path(folder, "m.json").read_text())
+    with nodes_up(given.rate, frame_bytes=given.frame) as on:
+        on.up.use_tcp(given.congestion, given.queue)
+        on.more |= on.up.measured_with_open_mpi() if given.mpi == "openmpi" else {}
+        hosts = ("--hosts", on.hosts)
+        print(f"links of {given.rate} each way, frames and bursts of {given.frame} B, queues of {given.queue} frames; "
+              f"{load()}, 8 and 16 ranks, which poll", flush=True)  # fmt: skip
+        on.rankwise("measure", *hosts, "--seconds", f"{given.seconds}", "-o", "m.json")
+        on.rankwise("measure", "pack", "-o", "m.json")
+        profile = json.loads((on.folder / "m.json").read_text())
         print(f"{profile['machine']['mpi']}; sockets: {profile['machine'].get('tcp')}; shared: {profile['shared']}")
         for stencil, face, ranks_per_node in cases:
             box, corners = STENCILS[stencil]
             cells = 50 if box == "50x50" else 100
             grid = GRIDS["2d" if cells == 50 else "3d", ranks_per_node]
             asked = ("halo", "--grid", grid, "--box", box, "--fields", f"1x{FACES[face] // cells}", corners,
-                     "--ranks-per-node", f"{ranks_per_node}", "--json")  # fmt: skip
+                     "--ranks-per-node", f"{ranks_per_node}")  # fmt: skip
             before_s, began_s = busy_s(), time.monotonic()
-            ran = json.loads(rankwise("run", *asked, *hosts, "--seconds", f"{given.run_seconds}"))["rows"]
+            ran = on.asked("run", *asked, *hosts, "--seconds", f"{given.run_seconds}")["rows"]
             busy_share = (busy_s() - before_s) / (time.monotonic() - began_s) / (os.cpu_count() or 1)
-            for row, was in zip(json.loads(rankwise("predict", *asked, "--profile", "m.json"))["rows"], ran, strict=True):
+            for row, was in zip(on.asked("predict", *asked, "--profile", "m.json")["rows"], ran, strict=True):
                 assert row["algorithm"] == was["algorithm"]
                 error = row["time_s"] / was["time_s"] - 1
                 holds = row["time_lo_s"] <= was["time_s"] <= row["time_hi_s"]

@@ -1,4 +1,4 @@
-"""What benchmarks share: the programs that they run, ratios of paired times, nodes in namespaces, and how they end."""
+"""What benchmarks share: the programs that they run, ratios of paired times, nodes in namespaces, figures beside bars."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,15 @@ def options(about: str | None, *, program: bool = False) -> argparse.ArgumentPar
 def linked_with(prefix: Path) -> list[str]:
     """What a compiler is given to link a program with the MPI that is installed in a folder."""
     return [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lmpi"]
+
+
+COLLECTIVE = Path(__file__).with_name("collective.c")
+
+
+def compiled(source: Path, program: Path, compiler: str | Path, *linked: str) -> Path:
+    """Compile a program in C; return it."""
+    subprocess.run([compiler, "-O2", "-w", source, *linked, "-o", program], check=True)
+    return program
 
 
 def records(words: Sequence[object], environment: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
@@ -76,6 +87,33 @@ def keep_row(what: str, peer: str, found: Median) -> None:
             file.write(json.dumps(row) + "\n")
 
 
+class Table:
+    """Prints figures beside their bars, and counts the bars that are missed."""
+
+    def __init__(self) -> None:
+        self.missed = 0
+
+    def title(self, text: str) -> None:
+        print(f"\n{text}", flush=True)
+
+    def row(self, what: str, figure: float, most: float | None = None, unit: str = "%", least: float | None = None) -> None:
+        bars = ([f">= {least:g}"] if least is not None else []) + ([f"<= {most:g}"] if most is not None else [])
+        good = (least is None or figure >= least) and (most is None or figure <= most)
+        self.missed += not good
+        verdict = f"{', '.join(bars):<16}{'reached' if good else 'NOT reached'}" if bars else ""
+        print(f"  {what:<58}{figure:>9.3g} {unit:<3} {verdict}".rstrip(), flush=True)
+
+    def errors(self, errors: ArrayLike, *bars: tuple[float, float | None]) -> None:
+        """Rows of percentiles (50: the median, 100: the largest) of absolute errors, each with its bar in per cent."""
+        for p, most in bars:
+            self.row({50: "median", 100: "largest"}.get(p, f"{p}th percentile"), percentile(errors, p), most)
+
+
+def percentile(values: ArrayLike, p: float) -> float:
+    """Return a percentile of absolute values, in per cent."""
+    return float(np.percentile(np.abs(values), p)) * 100
+
+
 def ended(missed: Sequence[object], says: str = "missed: {}", between: str = ", ") -> int:
     """The exit code of a benchmark, after a line that names what missed its bar in place of {}."""
     if missed:
@@ -89,30 +127,46 @@ def busy_s() -> float:
     return (user + nice + system + irq + soft) / os.sysconf("SC_CLK_TCK")
 
 
-def require_nodes() -> None:
-    """Ends the benchmark where nodes cannot be had."""
-    from nodes import why_not
-
-    if (why := why_not()) is not None:
-        sys.exit(f"no nodes here: {why}")
+def load() -> str:
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
-@dataclass(frozen=True)
+@dataclass
 class OnNodes:
     """Commands on the first of some nodes, in a folder; one that fails ends the benchmark."""
 
     up: Nodes
-    folder: str
-    more: Mapping[str, str] | None = None  # of the environment
+    folder: Path
+    more: dict[str, str] = field(default_factory=dict)  # of the environment
 
-    def run(self, *words: str) -> str:
+    @property
+    def hosts(self) -> str:
+        return ",".join(self.up.hosts)
+
+    def run(self, *words: str, ends: Sequence[int] = ()) -> str:
+        """Return what a command prints that ends with 0, with 6 (figures of poor quality), or with what is given."""
+        around = {name: value for name, value in self.up.environment().items() if not name.startswith("SLURM")}
         done = subprocess.run(
-            self.up.command(self.up.hosts[0], words), cwd=self.folder, env={**self.up.environment(), **(self.more or {})},
-            capture_output=True, text=True,
+            self.up.command(self.up.hosts[0], words), cwd=self.folder, env={**around, **self.more},
+            capture_output=True, text=True, timeout=1800,
         )  # fmt: skip
-        if done.returncode not in (0, 6):  # 6: disturbed
+        if done.returncode not in (0, 6, *ends):
             sys.exit(f"{' '.join(words)}: {done.stderr}")
         return done.stdout
 
-    def rankwise(self, *words: str) -> str:
-        return self.run(sys.executable, "-m", "rankwise", *words)
+    def rankwise(self, *words: str, ends: Sequence[int] = ()) -> str:
+        return self.run(sys.executable, "-m", "rankwise", *words, ends=ends)
+
+    def asked(self, *words: str, ends: Sequence[int] = ()) -> dict[str, Any]:
+        return dict(json.loads(self.rankwise(*words, "--json", ends=ends)))
+
+
+@contextmanager
+def nodes_up(rate: str, count: int = 4, **of_nodes: Any) -> Iterator[OnNodes]:
+    """Nodes in namespaces with links of a rate, and an empty folder; ends the benchmark where nodes cannot be had."""
+    from nodes import Nodes, why_not
+
+    if (why := why_not()) is not None:
+        sys.exit(f"no nodes here: {why}")
+    with tempfile.TemporaryDirectory() as folder, Nodes(rate, [f"n{i}" for i in range(1, count + 1)], **of_nodes) as up:
+        yield OnNodes(up, Path(folder))

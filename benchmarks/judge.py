@@ -9,7 +9,6 @@ missed. Real nodes: judge_nodes.py.
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import Table, options, percentile
 from judge_draw import (
     MACHINES,
     Drawn,
@@ -44,23 +44,6 @@ from rankwise.workloads.base import Case
 from rankwise.workloads.exchange import ExchangeCase, names
 
 NODE_AWARE = ("striped", "leader", "two-step")
-
-
-class Table:
-    """Prints figures beside their bars, and counts the bars that are missed."""
-
-    def __init__(self) -> None:
-        self.missed = 0
-
-    def title(self, text: str) -> None:
-        print(f"\n{text}", flush=True)
-
-    def row(self, what: str, figure: float, most: float | None = None, unit: str = "%", least: float | None = None) -> None:
-        bars = ([f">= {least:g}"] if least is not None else []) + ([f"<= {most:g}"] if most is not None else [])
-        good = (least is None or figure >= least) and (most is None or figure <= most)
-        self.missed += not good
-        verdict = f"{', '.join(bars):<16}{'reached' if good else 'NOT reached'}" if bars else ""
-        print(f"  {what:<58}{figure:>9.3g} {unit:<3} {verdict}".rstrip(), flush=True)
 
 
 @dataclass(frozen=True)
@@ -108,10 +91,6 @@ def simulated(simulator: Simulator, question: Drawn, topology: str = "crossbar")
             few = exchange_of(case).of_representatives(placement).cost(case.block_bytes, alone)
         found.append(Simulated(question, case, row.time_s, answer, few))
     return found
-
-
-def percentile(values: Sequence[float], p: float) -> float:
-    return float(np.percentile(np.abs(values), p)) * 100
 
 
 def regrets(rows: Sequence[Simulated], few: bool = False) -> list[float]:
@@ -305,7 +284,7 @@ def drawn(rng: random.Random, count: int) -> Iterator[Drawn]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--rows", type=int, default=400, help="simulated exchanges")
     parser.add_argument("--seed", type=int, default=None, help="of what is drawn; default: another one at each run")
     given = parser.parse_args()

@@ -9,17 +9,12 @@ seven sent as one would be a part of what short measurements count. Exit 1 where
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import sys
-import tempfile
 
 import numpy as np
-from harness import OnNodes, options, require_nodes
-from judge import Table
+from harness import Table, load, nodes_up, options
 
-from nodes import FOUR, Nodes
 from rankwise.units import format_time
 
 # A grid of ranks, whether it wraps around, a cutoff.
@@ -35,38 +30,31 @@ def main() -> int:
     )
     parser.add_argument("--mode", default="isend", help="how messages are sent: ssend,send,isend")
     given = parser.parse_args()
-    require_nodes()
     errors = []
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    with tempfile.TemporaryDirectory() as folder, Nodes(f"{given.rate}mbit", FOUR) as four:
-        rankwise = OnNodes(four, folder).rankwise
-        hosts = ("--hosts", ",".join(four.hosts))
-        rankwise("measure", *hosts, "--seconds", f"{given.measure_seconds}", "-o", "m.json")
+    with nodes_up(f"{given.rate}mbit") as on:
+        print(load())
+        hosts = ("--hosts", on.hosts)
+        on.rankwise("measure", *hosts, "--seconds", f"{given.measure_seconds}", "-o", "m.json")
         for grid, periodic, cutoff in _QUESTIONS:
             ranks, shape = math.prod(grid), "x".join(map(str, grid))
             for where in ("blocked", "cyclic"):
                 asked = (
                     "exchange", "--algorithm", "direct,shift,comb", "--mode", given.mode, "--bytes", "400000",
                     "--dims", shape if "x" in shape else "1", "--periodic", "all" if periodic else "none",
-                    "--cutoff", str(cutoff), "--ranks-per-node", str(ranks // len(four.hosts)), "--placement", where, "--json",
+                    "--cutoff", str(cutoff), "--ranks", str(ranks), "--ranks-per-node", str(ranks // 4), "--placement", where,
                 )  # fmt: skip
-                ran = json.loads(rankwise("run", *asked, *hosts, "--ranks", str(ranks), "--seconds", str(3 * given.seconds)))
-                predicted = json.loads(rankwise("predict", *asked, "--ranks", str(ranks), "--profile", "m.json"))
+                ran = on.asked("run", *asked, *hosts, "--seconds", str(3 * given.seconds))
+                predicted = on.asked("predict", *asked, "--profile", "m.json")
                 for row, was in zip(predicted["rows"], ran["rows"], strict=True):
                     assert (row["algorithm"], row["mode"]) == (was["algorithm"], was["mode"])
                     errors.append(row["time_s"] / was["time_s"] - 1)
-                    print(
-                        f"  {shape:<5}{'periodic' if periodic else 'open':<9} k = {cutoff} {where:<8}"
-                        f"{row['algorithm']:<7}{row['mode']:<8}"
-                        f"{format_time(was['time_s']):>9} measured {format_time(row['time_s']):>9} predicted "
-                        f"{errors[-1]:>+7.1%}",
-                        flush=True,
-                    )
+                    what = f"{shape:<5}{'periodic' if periodic else 'open':<9} k = {cutoff} {where:<8}"
+                    print(f"  {what}{row['algorithm']:<7}{row['mode']:<8}{format_time(was['time_s']):>9} measured "
+                          f"{format_time(row['time_s']):>9} predicted {errors[-1]:>+7.1%}", flush=True)  # fmt: skip
     table = Table()
     table.title(f"{len(errors)} exchanges on real nodes, absolute error")
-    table.row("median", 100 * float(np.median(np.abs(errors))), 5)
+    table.errors(errors, (50, 5), (100, 20))
     table.row("within 10 %", 100 * float(np.mean(np.abs(errors) <= 0.1)), least=100 * 11 / 12)
-    table.row("worst", 100 * float(np.max(np.abs(errors))), 20)
     return 1 if table.missed else 0
 
 

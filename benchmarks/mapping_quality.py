@@ -11,13 +11,12 @@ One core, one instance after the other. The other algorithms run here; the gener
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections import defaultdict
 
 import numpy as np
-from harness import keep_row, median
+from harness import keep_row, median, options
 
 from rankwise.mapping import How, Mappings, map_grid
 from rankwise.mapping.mapper import steps_of
@@ -94,7 +93,7 @@ def compare_with_optima(count: int, seed: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--effort", default="10ms", help="as for rankwise map: 10ms, 1s")
     parser.add_argument("--objective", default="j_sum", choices=["j_sum", "j_max"])
     parser.add_argument("--families", type=int, default=0, help="problems to draw")

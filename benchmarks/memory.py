@@ -8,7 +8,6 @@ last half of the rounds by more than a share of what it was.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gc
 import io
@@ -16,6 +15,8 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+
+from harness import options
 
 from rankwise.cli.main import run
 
@@ -53,7 +54,7 @@ def one_round(seconds: float) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=1.0)
     given = parser.parse_args()

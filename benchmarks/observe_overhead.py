@@ -9,13 +9,13 @@ median plain time.
 
 from __future__ import annotations
 
-import argparse
 import os
-import shutil
 import statistics
 import subprocess
 import tempfile
 from pathlib import Path
+
+from harness import compiled, options
 
 from rankwise.observe.start import library
 
@@ -60,15 +60,14 @@ def _run(program: Path, folder: Path | None) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser = options(__doc__)
     parser.add_argument("--mpicc", default="mpicc")
     parser.add_argument("--pairs", type=int, default=12)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "calls.c").write_text(PROGRAM)
-        compiler = shutil.which(asked.mpicc) or asked.mpicc
-        subprocess.run([compiler, "-O2", "-w", str(folder / "calls.c"), "-o", str(folder / "calls")], check=True)
+        compiled(folder / "calls.c", folder / "calls", asked.mpicc)
         plain, observed = [], []
         for pair in range(asked.pairs):
             for which in ((plain, None), (observed, folder))[:: 1 if pair % 2 else -1]:

@@ -12,7 +12,6 @@ around a circle (as in adaptive meshes), numbered along a Z-curve, row by row or
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 import secrets
@@ -21,6 +20,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import numpy as np
+from harness import options
 
 from rankwise import _core
 
@@ -216,20 +216,20 @@ def adaptive_mesh(random: np.random.Generator) -> tuple[int, np.ndarray]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--patterns", type=int, default=500)
     parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="default: drawn")
     parser.add_argument("--failures", action="store_true", help="print what was not found")
     parser.add_argument("--ranks", type=int, nargs=3, default=(47, 46, 46), help="of the large grid")
-    options = parser.parse_args()
-    print(f"seed {options.seed}")
+    given = parser.parse_args()
+    print(f"seed {given.seed}")
     right: Counter[str] = Counter()
     total: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     slowest = 0.0
-    for i in range(options.patterns):
+    for i in range(given.patterns):
         number = NUMBERINGS[i % len(NUMBERINGS)]
-        pattern = planted(np.random.default_rng([options.seed, i]), number)
+        pattern = planted(np.random.default_rng([given.seed, i]), number)
         start = time.perf_counter()
         found = _core.find_grid(*matrix(pattern.ranks, pattern.flows))
         took = time.perf_counter() - start
@@ -239,7 +239,7 @@ def main() -> None:
             total[key] += 1
             right[key] += good
             wrong[key] += not good and found.kind == "grid"
-        if options.failures and (not good or took > 5):
+        if given.failures and (not good or took > 5):
             around = "".join("op"[p] for p in pattern.periodic)
             print(
                 f"  {i}: {number}, {pattern.dims} {around} {pattern.stencil} ({pattern.offsets}), {pattern.noise}: "
@@ -252,17 +252,17 @@ def main() -> None:
         print(f"{key:26}{right[key]:5} of {count:<4}{right[key] / count:6.1%}{wrong[key]:8}")
     for name, draw in (("random graphs", random_graph), ("adaptive meshes", adaptive_mesh)):
         kinds: Counter[str] = Counter()
-        for i in range(options.patterns // 2):
-            ranks, flows = draw(np.random.default_rng([options.seed, 1, i]))
+        for i in range(given.patterns // 2):
+            ranks, flows = draw(np.random.default_rng([given.seed, 1, i]))
             kinds[_core.find_grid(*matrix(ranks, flows)).kind] += 1
         print(f"{name:26}{kinds['grid']:5} of {kinds.total():<4} claimed as grids; {dict(kinds)}")
     print(f"slowest of the planted {slowest:.2f} s")
-    dims = tuple(options.ranks)
+    dims = tuple(given.ranks)
     offsets = {o: 1000 for o in itertools.product((-1, 0, 1), repeat=3) if any(o)}
     large = grid_flows(dims, (True, False, True), offsets)
     for number in NUMBERINGS:
         flows = large.copy()
-        flows[:, :2] = numbering(np.random.default_rng(options.seed), number, dims)[large[:, :2]]
+        flows[:, :2] = numbering(np.random.default_rng(given.seed), number, dims)[large[:, :2]]
         arrays = matrix(math.prod(dims), flows)
         start = time.perf_counter()
         found = _core.find_grid(*arrays)

@@ -8,11 +8,11 @@ the times that the program takes of its own calls, by MPI_Wtime: ranks that wait
 
 from __future__ import annotations
 
-import argparse
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from harness import compiled, options
 
 from rankwise.api.observing import load_record
 from rankwise.launch.mpi import find_mpi
@@ -27,7 +27,7 @@ from planted_waits import MODES, planted_s
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = options(__doc__)
     asked.add_argument("--ranks", type=int, default=2)
     asked.add_argument("--steps", type=int, default=40)
     asked.add_argument("--ms", type=int, default=20)
@@ -36,8 +36,7 @@ def main() -> None:
     print("| program | kind | planted | found | off | cause |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         program, times = Path(folder) / "planted", Path(folder) / "times"
-        source = PROGRAMS / "planted_waits.c"
-        subprocess.run([mpi.launcher_path.parent / "mpicc", "-g", "-O2", source, "-o", program], check=True)
+        compiled(PROGRAMS / "planted_waits.c", program, mpi.launcher_path.with_name("mpicc"), "-g")
         for mode, (kind, _) in MODES.items():
             record = Path(folder) / f"{mode}.comm"
             words = [str(mpi.launcher_path), "-n", str(given.ranks), str(program), mode, str(given.steps), str(given.ms)]

@@ -1,6 +1,6 @@
 """What a repeated MPI_Cart_create costs under the preload, beside plain MPI's: at most 2.5 times as much.
 
-    python benchmarks/preload_creations.py [PAIRS [CREATIONS]]
+    python benchmarks/preload_creations.py [--pairs 11] [--creations 10000]
 
 Plain and preloaded runs of two ranks on two nodes (MPICH's own make-believe) by turns; prints the median of the pairs' ratios.
 Exit code 1 above 2.5.
@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from harness import compiled, options
+
 from rankwise.launch.mpi import find_mpi
 from rankwise.launch.preload import preload_environment
 
@@ -23,21 +25,22 @@ MOST = 2.5
 
 
 def main() -> int:
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 11
-    creations = sys.argv[2] if len(sys.argv) > 2 else "10000"
+    parser = options(__doc__)
+    parser.add_argument("--pairs", type=int, default=11)
+    parser.add_argument("--creations", default="10000")
+    given = parser.parse_args()
     mpi = find_mpi()
     two_nodes = {"MPIR_CVAR_NUM_CLIQUES": "2", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
     loaded = preload_environment({"RANKWISE_MAPPING": "blocked", "RANKWISE_VERBOSE": "0"}) | two_nodes
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
-        program = f"{folder}/creations"
-        subprocess.run([mpi.launcher_path.parent / "mpicc", "-O2", "-o", program, SOURCE], check=True)
+        program = compiled(SOURCE, Path(folder) / "creations", mpi.launcher_path.with_name("mpicc"))
 
         def run(environment: dict[str, str]) -> float:
-            words = [str(mpi.launcher_path), "-n", "2", program, creations, "1"]
+            words = [str(mpi.launcher_path), "-n", "2", program, given.creations, "1"]
             return float(subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout.split()[0])
 
-        for pair in range(pairs):
+        for pair in range(given.pairs):
             order = (dict(os.environ) | two_nodes, loaded)
             times = [run(environment) for environment in (order if pair % 2 else order[::-1])]
             plain, ours = times if pair % 2 else times[::-1]

@@ -9,13 +9,12 @@ at most 50 ns. Exit code 1 where a bar is missed. Other MPIs than the default ar
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from harness import ended, keep_row, options, ratio, records
+from harness import compiled, ended, keep_row, options, ratio, records
 
 from rankwise.launch.mpi import find_mpi
 from rankwise.launch.preload import preload_environment
@@ -37,8 +36,7 @@ def main() -> int:
     mpicc, mpiexec = o.mpicc or str(mpi.launcher_path.parent / "mpicc"), o.mpiexec.split() or [str(mpi.launcher_path)]
     missed = []
     with tempfile.TemporaryDirectory() as folder:
-        program = f"{folder}/neighbor"
-        subprocess.run([mpicc, "-O2", "-o", program, Path(__file__).with_suffix(".c")], check=True)
+        program = compiled(Path(__file__).with_suffix(".c"), Path(folder) / "neighbor", mpicc)
 
         def run(ranks: str, mode: str, *arguments: str) -> list[dict[str, list[float]]]:
             environment = preload_environment({"RANKWISE_NEIGHBOR": mode, "RANKWISE_VERBOSE": "1"}) | {"UCX_LOG_LEVEL": "error"}

@@ -14,23 +14,19 @@ their interval, half within 5 %.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
 import numpy as np
 import sources
+from harness import OnNodes, compiled, load, nodes_up, options
 
-import nodes
 from melt import melt
-from nodes import Nodes
 from rankwise.advise.evidence import Evidence, evidence_of
 from rankwise.engines.model import Model
 from rankwise.engines.step import program_pricer
@@ -53,9 +49,8 @@ _GHOST = {
     "CFLAGS": "-w -std=gnu89 -D_MG_MPI -D_MG_REAL8 -D_MG_INT4 -Df2c_ -DOMPI_OMIT_MPI1_COMPAT_DECLS=1 "
               "-DMPI_Errhandler_set=MPI_Comm_set_errhandler",
 }  # fmt: skip
-_PAYLOAD = 1448 / (
-    1514 + 66 / 2
-)  # of what crosses in frames of 1500 B, every second one acknowledged against the stream of others
+# Of what crosses in frames of 1500 B, every second one acknowledged against the stream of others.
+_PAYLOAD = 1448 / (1514 + 66 / 2)
 # What a drawn program does: of each step the messages of its phases, in which all are in flight at once.
 _DRAWN = """
 #include <mpi.h>
@@ -128,30 +123,13 @@ class Result:
 class Bench:
     """The nodes, a folder and the profile of the links."""
 
-    def __init__(self, up: Nodes, folder: Path) -> None:
-        self.up, self.folder = up, folder
-        self.environment = {name: value for name, value in up.environment().items() if not name.startswith("SLURM")}
+    def __init__(self, on: OnNodes) -> None:
+        self.on, self.up, self.folder = on, on.up, on.folder
         self.launchers = {"mpich": str(find_mpi().launcher_path), "openmpi": shutil.which("mpirun.openmpi") or ""}
 
-    def rankwise(self, *words: str) -> None:
-        command = self.up.command(self.up.hosts[0], [sys.executable, "-m", "rankwise", *words])
-        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
-        if done.returncode not in (0, 6):  # 6: disturbed
-            sys.exit(f"{' '.join(words)}: {done.stderr}")
-
     def measure(self) -> None:
-        pair = ",".join(self.up.hosts[:2])
-        self.rankwise(
-            "measure",
-            "--hosts",
-            pair,
-            "--sizes",
-            "0,512,1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,128KiB",
-            "--seconds",
-            "40",
-            "-o",
-            "machine.json",
-        )
+        pair, sizes = ",".join(self.up.hosts[:2]), "0,512,1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,128KiB"
+        self.on.rankwise("measure", "--hosts", pair, "--sizes", sizes, "--seconds", "40", "-o", "machine.json")
         self.profile = open_profile(self.folder / "machine.json")
 
     def describe(self, rate_mbit: int) -> None:
@@ -169,7 +147,7 @@ class Bench:
         program = self.folder / f"{files[0].stem}-{family}"
         if not program.exists():
             compiler = Path(self.launchers["mpich"]).with_name("mpicc") if family == "mpich" else "mpicc.openmpi"
-            subprocess.run([compiler, "-w", "-std=gnu99", "-O2", *flags, *files, "-lm", "-o", program], check=True)
+            compiled(files[0], program, compiler, "-std=gnu99", *flags, *map(str, files[1:]), "-lm")
         return str(program)
 
     def ghost(self, sources: Path) -> str:
@@ -177,11 +155,8 @@ class Bench:
         folder = self.folder / "ghost"
         shutil.copytree(sources / "ref", folder)
         settings = _GHOST | {"FC": "mpifort.openmpi", "LD": "mpifort.openmpi", "CC": "mpicc.openmpi"}
-        subprocess.run(
-            ["make", "-s", "-f", "makefile.mpi.gnu", *(f"{name}={value}" for name, value in settings.items()), "miniGhost.x"],
-            cwd=folder,
-            check=True,
-        )
+        words = ["make", "-s", "-f", "makefile.mpi.gnu", *(f"{name}={value}" for name, value in settings.items())]
+        subprocess.run([*words, "miniGhost.x"], cwd=folder, check=True)
         return str(folder / "miniGhost.x")
 
     def run(self, case: Case, node_of_rank: Any) -> tuple[Evidence, int]:
@@ -191,7 +166,7 @@ class Bench:
             words[1:1] = self.up.open_mpi("", 1)[1:-2]
         placed = read_command(words).on([self.up.hosts[node] for node in node_of_rank])
         before = self._crossed()
-        self.rankwise("observe", "-o", "app.comm", "--", *placed)
+        self.on.rankwise("observe", "-o", "app.comm", "--", *placed)
         crossed = self._crossed() - before
         return evidence_of(read_record(self.folder / "app.comm"), "app.comm"), crossed
 
@@ -216,14 +191,9 @@ class Bench:
         ratio = float(second.schedule.bytes.sum()) / float(first.schedule.bytes.sum())
         measured_s = float(second.steps.durations_s.mean()) / ratio
         now, then = (self._bytes(first, nodes) for nodes in (case.before, after))
-        return Result(
-            then / now,
-            sent_then / sent,
-            (step.time_s, step.low_s, step.high_s),
-            measured_s,
-            (now, then),
-            float(first.schedule.compute_s.sum(axis=0).mean()),
-        )
+        computing_s = float(first.schedule.compute_s.sum(axis=0).mean())
+        predicted_s = (step.time_s, step.low_s, step.high_s)
+        return Result(then / now, sent_then / sent, predicted_s, measured_s, (now, then), computing_s)
 
     def _bytes(self, evidence: Evidence, node_of_rank: Any) -> int:
         record = evidence.record
@@ -251,13 +221,8 @@ def drawn(bench: Bench, seed: int, number: int) -> Iterator[Case]:
         family = str(rng.choice(families))
         before, after = (rng.permutation(np.arange(ranks) % 4) for _ in range(2))
         words = [bench.compiled(family, [source]), str(path), "12"]
-        yield Case(
-            f"{kind}, {ranks} ranks, {phases} phases, {fields} fields{', reduce' * reduces}, {family}",
-            family,
-            words,
-            before,
-            after,
-        )
+        name = f"{kind}, {ranks} ranks, {phases} phases, {fields} fields{', reduce' * reduces}, {family}"
+        yield Case(name, family, words, before, after)
 
 
 def _pattern(rng: np.random.Generator, ranks: int) -> tuple[str, list[tuple[int, int, int, int]]]:
@@ -321,21 +286,17 @@ def programs(bench: Bench, given: argparse.Namespace) -> Iterator[Case]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     sources.add_arguments(parser, _PROGRAMS)
     parser.add_argument("--draw", type=int, default=0, help="so many cases instead of programs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=10, help="of the links, in Mbit/s")
-    parser.add_argument(
-        "--measured", action="store_true", help="measure the links first; else they are taken as the kernel shapes them"
-    )
+    parser.add_argument("--measured", action="store_true", help="measure the links; else they are as the kernel shapes them")
     given = parser.parse_args()
-    if (why := nodes.why_not()) is not None:
-        sys.exit(f"no nodes here: {why}")
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; links of {given.rate} Mbit/s", flush=True)
     results, lost = [], 0
-    with tempfile.TemporaryDirectory() as folder, Nodes(f"{given.rate}mbit", nodes.FOUR, frame_bytes=1500) as up:
-        bench = Bench(up, Path(folder))
+    with nodes_up(f"{given.rate}mbit", frame_bytes=1500) as on:
+        print(f"{load()}; links of {given.rate} Mbit/s", flush=True)
+        bench = Bench(on)
         bench.measure() if given.measured else bench.describe(given.rate)
         for case in drawn(bench, given.seed, given.draw) if given.draw else programs(bench, given):
             result = bench.result(case)

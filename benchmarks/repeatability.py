@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from harness import options
 
 BARS = {"raw": 0.12, "normalised": 0.05}
 COMPETITION_BAR = 0.15
@@ -63,25 +64,25 @@ def variation(values: list[float]) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--sessions", type=int, default=10)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seconds", type=float, default=25.0)
     parser.add_argument("--link", default="same-socket")
     parser.add_argument("--statistic", default="smallest-20")
     parser.add_argument("--competitions", type=int, default=3)
-    options = parser.parse_args()
+    given = parser.parse_args()
     missed = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         begin_s = time.monotonic()
         sessions = []
-        for i in range(options.sessions):
-            due_s = begin_s + 60 * options.minutes * i / max(1, options.sessions - 1)
+        for i in range(given.sessions):
+            due_s = begin_s + 60 * given.minutes * i / max(1, given.sessions - 1)
             time.sleep(max(0.0, due_s - time.monotonic()))
-            sessions.append(session(folder, i, options))
+            sessions.append(session(folder, i, given))
             print(line(str(i + 1), sessions[-1]), flush=True)
-        print(f"{options.sessions} sessions over {(time.monotonic() - begin_s) / 60:.1f} minutes, {options.statistic}")
+        print(f"{given.sessions} sessions over {(time.monotonic() - begin_s) / 60:.1f} minutes, {given.statistic}")
         for what in ("alpha_s", "beta_s_per_byte"):
             raw = [getattr(s, what) for s in sessions]
             values = {"raw": raw, "normalised": [v / s.loop_s for v, s in zip(raw, sessions, strict=True)]}
@@ -91,12 +92,12 @@ def main() -> int:
                 if cv > BARS[kind]:
                     missed.append(f"{what} {kind}")
         ratios = []
-        for i in range(options.competitions):
-            alone = session(folder, 1000 + i, options)
+        for i in range(given.competitions):
+            alone = session(folder, 1000 + i, given)
             print(line("alone", alone), flush=True)
             with subprocess.Popen(["taskset", "-c", "0", sys.executable, "-c", "while True: pass"]) as rival:
                 try:
-                    beside = session(folder, 2000 + i, options)
+                    beside = session(folder, 2000 + i, given)
                 finally:
                     rival.kill()
             print(line("rival", beside), "|", " | ".join(beside.warnings), flush=True)

@@ -9,13 +9,16 @@ memory that the child held. The first run builds the kernels for SimGrid, which 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from harness import load, options
+
+from rankwise.launch.smpi import find_simgrid
 
 # Ranks, grid, nodes, sizes of a message, seconds, GiB.
 CASES = (
@@ -30,7 +33,6 @@ CASES = (
 def one(index: int) -> None:
     """Run one case in this process and print what it took."""
     from rankwise.engines.simulate import Simulator
-    from rankwise.launch.smpi import find_simgrid
     from rankwise.papers.hunold2020_simgrid import TOPOLOGY, system
     from rankwise.workloads.exchange import ExchangeCase
     from rankwise.workloads.stencil import stencil_cases
@@ -55,14 +57,19 @@ def one(index: int) -> None:
 
 
 def main() -> int:
-    from rankwise.launch.smpi import find_simgrid
-
+    parser = options(__doc__)
+    parser.add_argument("--one", type=int, help="the number of a case: this one alone, in this process")
+    if (number := parser.parse_args().one) is not None:
+        one(number)
+        return 0
     find_simgrid()
-    print(f"load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(f"before: {load()}")
     print(f"{'workload':<10}{'ranks':>6}{'bytes':>8}{'wall, s':>9}{'CPU, s':>8}{'GiB':>7}  bound")
     missed = 0
     for index, (workload, ranks, _, _, size, most_s, most_gib) in enumerate(CASES):
-        text = subprocess.run([sys.executable, __file__, str(index)], stdout=subprocess.PIPE, check=True, text=True).stdout
+        text = subprocess.run(
+            [sys.executable, __file__, "--one", str(index)], stdout=subprocess.PIPE, check=True, text=True
+        ).stdout
         wall_s, cpu_s, gib, verified = json.loads(text)
         good = wall_s < most_s and gib < most_gib and verified is not False
         missed += not good
@@ -74,7 +81,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        one(int(sys.argv[1]))
-    else:
-        sys.exit(main())
+    sys.exit(main())

@@ -14,22 +14,18 @@ missed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "python" / "cluster"))
 import numpy as np
+from harness import OnNodes, nodes_up, options
 
-import nodes
-from nodes import Nodes
 from synthetic_nodes import Fleet
 
 _RATIO = 1.2
@@ -67,15 +63,13 @@ def simulated(counts: list[int], share: float) -> bool:
 
 def real(runs: int, faults: list[str]) -> bool:
     """Print a line a run and a table at the end; return whether all was named and nothing else."""
-    if (why := nodes.why_not()) is not None:
-        sys.exit(f"no nodes here: {why}")
     seen: Counter[tuple[str, str]] = Counter()
     for run in range(runs):
         for fault in faults:
             count = (4, 5, 6, 8)[run % 4]
             load, began_s = os.getloadavg()[0], time.monotonic()
-            with Nodes("100mbit", [f"n{i}" for i in range(count)], batches=True) as up:
-                code, answer, wanted = _trial(up, fault, run)
+            with nodes_up("100mbit", count, batches=True) as on:
+                code, answer, wanted = _trial(on, fault, run)
             got = sorted((f["kind"], tuple(f["hosts"])) for f in answer.get("findings", []))
             right = (got, [entry["host"] for entry in answer.get("busy", [])]) == wanted and "answer" in answer
             outcome = "too noisy" if code == 5 else "right" if right else "WRONG"
@@ -83,17 +77,15 @@ def real(runs: int, faults: list[str]) -> bool:
             print(f"run {run} {fault} {count} nodes load {load:.1f} {time.monotonic() - began_s:.0f} s exit {code} "
                   f"{outcome if right else f'{outcome} {answer}'[:1500]}", flush=True)  # fmt: skip
     for fault in faults:
-        print(
-            f"{fault:>9}: {seen[fault, 'right']} of {runs} right, {seen[fault, 'too noisy']} too noisy, "
-            f"{seen[fault, 'WRONG']} wrong"
-        )
+        right, noisy, wrong = (seen[fault, outcome] for outcome in ("right", "too noisy", "WRONG"))
+        print(f"{fault:>9}: {right} of {runs} right, {noisy} too noisy, {wrong} wrong")
     return all(seen[fault, "right"] + (fault == "none") * seen[fault, "too noisy"] == runs for fault in faults)
 
 
 def _trial(
-    up: Nodes, fault: str, run: int
-) -> tuple[int, dict[str, object], tuple[list[tuple[str, tuple[str, ...]]], list[str]]]:
-    hosts = list(up.hosts)
+    on: OnNodes, fault: str, run: int
+) -> tuple[int, dict[str, Any], tuple[list[tuple[str, tuple[str, ...]]], list[str]]]:
+    up, hosts = on.up, list(on.up.hosts)
     bad, other = hosts[1 + run % (len(hosts) - 1)], hosts[0]
     wanted: list[tuple[str, tuple[str, ...]]] = []
     load: subprocess.Popen[bytes] | None = None
@@ -107,17 +99,16 @@ def _trial(
         for host in hosts:
             up.give_cpus(host, "1" if host == bad else "0")
         load = subprocess.Popen(up.command(bad, [sys.executable, "-c", "while True: pass"]))
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            done = subprocess.run(
-                up.command(hosts[0], [sys.executable, "-m", "rankwise", "doctor", "--nodes", "--hosts", ",".join(hosts),
-                                      "--sizes", _SIZE, "--seconds", "60", "--json"]),
-                cwd=folder, env=up.environment(), capture_output=True, text=True, timeout=400, check=False,
-            )  # fmt: skip
-        finally:
-            if load is not None:
-                load.kill()
-                load.wait()
+    words = ["-m", "rankwise", "doctor", "--nodes", "--hosts", on.hosts, "--sizes", _SIZE, "--seconds", "60", "--json"]
+    try:
+        done = subprocess.run(
+            up.command(hosts[0], [sys.executable, *words]), cwd=on.folder, env=up.environment(), capture_output=True, text=True,
+            timeout=400, check=False,
+        )  # fmt: skip
+    finally:
+        if load is not None:
+            load.kill()
+            load.wait()
     answer = json.loads(done.stdout) if done.stdout.startswith("{") else {"error": done.stderr}
     for figure in answer.get("figures", []):
         figure.pop("residual_ratio", None)
@@ -125,7 +116,7 @@ def _trial(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--nodes", default="16,64,256,1000", help="how many are simulated")
     parser.add_argument("--share", type=float, default=1.0, help="of the fleets that are simulated usually")
     parser.add_argument("--real", type=int, default=0, metavar="RUNS", help="runs of each fault in namespaces, instead")

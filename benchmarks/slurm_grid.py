@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests/python/cluster"))
+from harness import load, options
+
 import slurm_cluster
 from slurm_cluster import Slurm
 
@@ -92,38 +92,19 @@ def halos(cluster: Slurm, folder: Path, rate: int, options: argparse.Namespace) 
     profile = measure(cluster, folder, 4, options.campaign, 13)["path"]
     missed = 0
     for grid, ppn in (("4x2", 2), ("4x4", 4)):
-        (folder / "recommended").write_text(
-            rankwise(cluster, folder, "map", "--grid", grid, "--nodes", "4", "--ppn", str(ppn), "--stencil", "moore:1",
-                "--bytes",
-                     "400kB", "--profile", profile, "--format", "slurm-hostfile", "--hosts", ",".join(cluster.hosts))
-        )  # fmt: skip
-        asked = ["--algorithm", "direct", "--mode", "isend", "--dims", grid, "--cutoff", "1", "--periodic", "none", "--bytes",
-            "400kB",
-                 "--json"]  # fmt: skip
-        predicted = {
-            where: json.loads(
-                rankwise(
-                    cluster,
-                    folder,
-                    "predict",
-                    "exchange",
-                    *asked,
-                    "--profile",
-                    profile,
-                    "--ranks-per-node",
-                    str(ppn),
-                    "--placement",
-                    where,
-                )
-            )["rows"][0]
-            for where in PLACEMENTS
-        }
+        words = ("map", "--grid", grid, "--nodes", "4", "--ppn", str(ppn), "--stencil", "moore:1", "--bytes", "400kB")
+        words += ("--profile", profile, "--format", "slurm-hostfile", "--hosts", ",".join(cluster.hosts))
+        (folder / "recommended").write_text(rankwise(cluster, folder, *words))
+        asked = ("--algorithm", "direct", "--mode", "isend", "--dims", grid, "--cutoff", "1", "--periodic", "none",
+                 "--bytes", "400kB", "--json")  # fmt: skip
+        words = ("predict", "exchange", *asked, "--profile", profile, "--ranks-per-node", str(ppn), "--placement")
+        predicted = {where: json.loads(rankwise(cluster, folder, *words, where))["rows"][0] for where in PLACEMENTS}
         measured: dict[str, list[float]] = {where: [] for where in PLACEMENTS}
         for _ in range(options.rounds):
             for where in PLACEMENTS:
                 allocation = ("salloc", "--quiet", "--nodes", "4", "--exclusive")
-                words = ["run", "exchange", *asked, "--placement", where, "--seconds", "4"]
-                words += [] if where == "recommended" else ["--ranks-per-node", str(ppn)]
+                words = ("run", "exchange", *asked, "--placement", where, "--seconds", "4")
+                words += () if where == "recommended" else ("--ranks-per-node", str(ppn))
                 row = json.loads(rankwise(cluster, folder, *words, before=allocation))["rows"][0]
                 measured[where].append(row["time_s"])
                 cluster.wait_idle()
@@ -143,28 +124,25 @@ def halos(cluster: Slurm, folder: Path, rate: int, options: argparse.Namespace) 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--rates", default="10,100,1000", help="of the links, in Mbit/s")
     parser.add_argument("--seconds", default="10,30,120", help="of each campaign; empty: none")
     parser.add_argument("--sizes", default="5,13,40")
     parser.add_argument("--halo-rates", default="10,100", help="where halos are predicted and run; empty: nowhere")
     parser.add_argument("--campaign", type=float, default=60, help="seconds to measure before the halos")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each placement, by turns")
-    options = parser.parse_args()
+    given = parser.parse_args()
     if (why := slurm_cluster.why_not()) is not None:
         sys.exit(why)
     missed = 0
-    for rate in map(int, options.rates.split(",")):
+    for rate in map(int, given.rates.split(",")):
         with Slurm(4, f"{rate}mbit") as cluster, tempfile.TemporaryDirectory() as folder:
-            if options.seconds:
-                print(
-                    f"load {os.getloadavg()[0]:.1f}\nMbit/s     s sizes launches | card MB/s, error, 95 %{'':20} | slope "
-                    "MB/s, error, 95 %",
-                    flush=True,
-                )
-                missed += campaigns(cluster, Path(folder), rate, options)
-            if str(rate) in options.halo_rates.split(","):
-                missed += halos(cluster, Path(folder), rate, options)
+            if given.seconds:
+                head = f"Mbit/s     s sizes launches | card MB/s, error, 95 %{'':20} | slope MB/s, error, 95 %"
+                print(f"{load()}\n{head}", flush=True)
+                missed += campaigns(cluster, Path(folder), rate, given)
+            if str(rate) in given.halo_rates.split(","):
+                missed += halos(cluster, Path(folder), rate, given)
     print("every bar reached" if not missed else f"{missed} bars missed")
     return 1 if missed else 0
 

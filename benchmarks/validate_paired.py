@@ -8,11 +8,12 @@ same four; k = 1, 2, 4; 8 B, 1 kB, 64 kB. The profile only tells the raw error b
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
 from pathlib import Path
+
+from harness import options
 
 from rankwise.api.rows import validation_blocks
 from rankwise.blocks.terminal import show
@@ -40,27 +41,27 @@ def cases() -> list[ExchangeCase]:
 
 def main() -> None:
     """Run them and say which bars hold."""
-    parser = argparse.ArgumentParser()
+    parser = options(__doc__)
     parser.add_argument("--profile", type=Path)
     parser.add_argument("--launches", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=0.3)
     parser.add_argument("--samples", type=Path, help="keep the raw samples")
     parser.add_argument("-o", "--output", type=Path)
-    options = parser.parse_args()
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        profile = options.profile or Path(folder) / "machine.json"
-        if options.profile is None:
+        profile = given.profile or Path(folder) / "machine.json"
+        if given.profile is None:
             measure_machine(profile, False, Plan({}, default_sizes(), seconds=12.0))
         before = os.getloadavg()[0]
         begin_s = time.monotonic()
         validation = compare_engines(
-            profile, cases(), ("model", "run"), Here(), options.samples or Path(folder) / "paired.samples.jsonl",
-            options.seconds,
-            launches=options.launches,
+            profile, cases(), ("model", "run"), Here(), given.samples or Path(folder) / "paired.samples.jsonl",
+            given.seconds,
+            launches=given.launches,
         )  # fmt: skip
         took_s = time.monotonic() - begin_s
-        if options.output is not None:
-            write_json(options.output, validation.to_dict())
+        if given.output is not None:
+            write_json(given.output, validation.to_dict())
     show(validation_blocks(validation))
     paired = validation.summary.paired
     worst = max(paired.groups, key=lambda group: group.error)

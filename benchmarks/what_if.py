@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import sources
-from judge import Table
+from harness import Table, options
 
 from rankwise import _core
 from rankwise.engines.platform import Platform, parse_network
@@ -176,7 +176,7 @@ def record_of(events: dict[int, np.ndarray], nodes: Sequence[int]) -> Record:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     sources.add_arguments(parser, ("comd", "lulesh", "hpccg", "miniamr", "prk"))
     parser.add_argument("--ranks", default="16,27,32")
     parser.add_argument("--only", default="", help="programs, separated by commas")

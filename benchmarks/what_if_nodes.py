@@ -15,20 +15,13 @@ above the eager limit wait for those of the other rank of their node, as no reco
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import numpy as np
-from harness import OnNodes, options, require_nodes
-from judge import Table
+from harness import Table, compiled, load, nodes_up, options
 
 from melt import melt
-from nodes import Nodes
 
 HERE = Path(__file__).parent / "what_if"
 PROGRAMS = "7-point 9-point 7-point-by-axis 27-point-weak pencils".split()
@@ -43,39 +36,34 @@ def main() -> int:
     parser.add_argument("--rate", type=int, default=10, help="of the links, in Mbit/s")
     parser.add_argument("--seconds", type=int, default=60, help="of measuring")
     asked = parser.parse_args()
-    require_nodes()
     known = [*PROGRAMS, *(["lammps"] if asked.openmpi and shutil.which("lmp") else [])]
     wanted = [name for name in known if not asked.only or name in asked.only.split(",")]
     errors, table = [], Table()
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    names = [f"n{number}" for number in range(1, 13)]
-    with tempfile.TemporaryDirectory() as name, Nodes(f"{asked.rate}mbit", names, frame_bytes=1500) as up:
-        folder = Path(name)
-        on = OnNodes(up, name, up.measured_with_open_mpi() if asked.openmpi else {})
-        on.rankwise("measure", "--hosts", ",".join(up.hosts[:4]), "--seconds", str(asked.seconds), "-o", "machine.json")
+    with nodes_up(f"{asked.rate}mbit", 12, frame_bytes=1500) as on:
+        print(load())
+        on.more |= on.up.measured_with_open_mpi() if asked.openmpi else {}
+        on.rankwise("measure", "--hosts", ",".join(on.up.hosts[:4]), "--seconds", str(asked.seconds), "-o", "machine.json")
         compiler = "mpicc.openmpi" if asked.openmpi else "mpicc"
-        subprocess.run(
-            [compiler, "-O1", "-w", "-include", "mpi.h", HERE / "grids.c", "-lm", "-o", folder / "grids"], check=True
-        )
+        compiled(HERE / "grids.c", on.folder / "grids", compiler, "-include", "mpi.h", "-lm")
         for program in wanted:
             steps_s = {}
             for ranks, nodes in ON_NODES.items():
                 each = ranks // nodes
-                start = ["mpiexec", "-hosts", ",".join(f"{host}:{each}" for host in up.hosts[:nodes])]
+                start = ["mpiexec", "-hosts", ",".join(f"{host}:{each}" for host in on.up.hosts[:nodes])]
                 if asked.openmpi:
-                    start = ["slot" if word == "node" else word for word in up.open_mpi("mpirun.openmpi", each, nodes)]
+                    start = ["slot" if word == "node" else word for word in on.up.open_mpi("mpirun.openmpi", each, nodes)]
                 words = ["./grids", program]
                 if program == "lammps":
-                    (folder / "melt.in").write_text(f"processors {AXES[ranks]}\n" + melt("20 20 20", "thermo 30\n"))
+                    (on.folder / "melt.in").write_text(f"processors {AXES[ranks]}\n" + melt("20 20 20", "thermo 30\n"))
                     words = ["lmp", "-in", "melt.in", "-log", "none", "-screen", "none"]
                 on.rankwise("observe", "-o", f"{ranks}.comm", "--", *start, "-n", str(ranks), *words)
-                steps_s[ranks] = json.loads(on.rankwise("observe", "show", f"{ranks}.comm", "--json"))["step"]["time_s"]
+                steps_s[ranks] = on.asked("observe", "show", f"{ranks}.comm")["step"]["time_s"]
             for ranks in (16, 24):
                 grid = ["--grid", AXES[ranks].replace(" ", "x")] if program == "lammps" else []
-                answer = json.loads(on.rankwise(
+                answer = on.asked(
                     "project", "observed", "8.comm", "12.comm", "--profile", "machine.json", "--ranks-per-node", "2", "--ranks",
-                    str(ranks), "--scaling", "weak" if program.endswith("weak") else "strong", *grid, "--json",
-                ))  # fmt: skip
+                    str(ranks), "--scaling", "weak" if program.endswith("weak") else "strong", *grid,
+                )  # fmt: skip
                 row = answer["rows"][-1]
                 errors.append(row["time_s"] / steps_s[ranks] - 1)
                 low_s, high_s = row["time_lo_s"], row["time_hi_s"]
@@ -85,7 +73,7 @@ def main() -> int:
                     f"{errors[-1]:>+7.1%} {held} {low_s:.4f}-{high_s:.4f}", flush=True,
                 )  # fmt: skip
     table.title(f"{len(errors)} answers")
-    table.row("median error", 100 * float(np.median(np.abs(errors))), 10.0)
+    table.errors(errors, (50, 10))
     return 1 if table.missed else 0
 
 

@@ -21,7 +21,6 @@ all inside intervals of ± 6 %.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -32,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 import sources
-from judge import Table
+from harness import Table, options
 from what_if import HERE, Program, built, machine_of, recorded
 
 from rankwise import _core
@@ -107,7 +106,7 @@ def row_of(name: str, scaling: Scaling, truth: Record, each: int) -> Row:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     sources.add_arguments(parser, ("comd", "lulesh", "hpccg", "miniamr", "prk"))
     parser.add_argument("--apps", action="store_true", help="mini-apps, too: of --comd FOLDER and so on, or --clone")
     parser.add_argument("--from", dest="recordings", default="8,12,18")
