@@ -6,6 +6,7 @@ one are of one transform. Needs valgrind, a C compiler and libfftw3; takes minut
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,7 @@ def count(program: Path, folder: Path, cache_bytes: int, exponent: int) -> tuple
 
 
 def main() -> int:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print("# One transform of n complex points by FFTW 3.3.10 without SIMD, whose flops are then scalar; loads and stores")
     print("# that miss the last cache of cachegrind, 64 bytes a line. Made by: python benchmarks/fft_misses.py")
     print("n,cache_bytes,loads_missed,stores_missed,flops")
