@@ -2,29 +2,24 @@
 // messages written by hand (Irecv, Isend, Waitall), and MPI_Neighbor_alltoallv. The grid is periodic; with few ranks all
 // partners may be the same rank. Blocks that a rank needs of itself are copied by the first two.
 //
-//   mpiexec -n 2 exchange_direct GRID CUTOFF REPETITIONS      as in: 2x1 1 200
+//   mpiexec -n 2 exchange_direct REPETITIONS GRID CUTOFF      as in: 200 2x1 1
 //
 // Prints a JSON line a block size, {"bytes": ..., "ours_s": [...], "by_hand_s": [...], "collective_s": [...]}: the time
-// of one exchange (mean of a batch), the maximum over ranks, repetition by repetition. exchange_direct.py makes ratios.
+// of one exchange (mean of a batch), the maximum over ranks, repetition by repetition. beside.py makes ratios.
 #include <mpi.h>
-#include <rankwise/rankwise.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace {
+#include "halo_cases.hpp"
+#include "turns.hpp"
 
-void check(rankwise_result result) {
-  if (result == RANKWISE_SUCCESS) return;
-  std::fprintf(stderr, "%s: %s\n", rankwise_result_string(result), rankwise_last_error());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
+namespace {
 
 // The slots of a full window as a plan sees them.
 struct Window {
@@ -140,9 +135,9 @@ std::vector<int> parse_grid(const std::string& text) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const std::vector<int> dims = parse_grid(argc > 1 ? argv[1] : "2x1");
-  const std::vector<int> cutoff(dims.size(), argc > 2 ? std::atoi(argv[2]) : 1);
-  const int repetitions = argc > 3 ? std::atoi(argv[3]) : 200;
+  const int repetitions = argc > 1 ? std::atoi(argv[1]) : 200;
+  const std::vector<int> dims = parse_grid(argc > 2 ? argv[2] : "2x1");
+  const std::vector<int> cutoff(dims.size(), argc > 3 ? std::atoi(argv[3]) : 1);
   const std::vector<int> periods(dims.size(), 1);
   const int ndims = static_cast<int>(dims.size());
   MPI_Comm cart = MPI_COMM_NULL;
@@ -169,23 +164,13 @@ int main(int argc, char** argv) {
     constexpr double batch_length_s = 3e-4;
     const double estimate_s = batch_s(cart, ways[1], 20);
     const int exchanges = std::clamp(static_cast<int>(batch_length_s / estimate_s), 2, 1000);
-    std::array<std::vector<double>, 3> times_s;
-    for (int i = 0; i < repetitions; ++i) {
-      // Each goes first in turn.
-      for (std::size_t j = 0; j < ways.size(); ++j) {
-        const std::size_t way = (j + static_cast<std::size_t>(i)) % ways.size();
-        times_s[way].push_back(batch_s(cart, ways[way], exchanges));
-      }
-    }
+    const auto times_s =
+        by_turns(ways.size(), repetitions, [&](std::size_t way) { return batch_s(cart, ways[way], exchanges); });
     if (window.rank != 0) continue;
-    std::printf("{\"bytes\": %d", bytes);
-    const std::array names{"ours_s", "by_hand_s", "collective_s"};
-    for (std::size_t way = 0; way < ways.size(); ++way) {
-      std::printf(", \"%s\": [", names[way]);
-      for (std::size_t i = 0; i < times_s[way].size(); ++i) std::printf("%s%.9g", i > 0 ? ", " : "", times_s[way][i]);
-      std::printf("]");
-    }
-    std::printf("}\n");
+    std::printf("{\"bytes\": %d, ", bytes);
+    print("ours_s", times_s[0], ", ");
+    print("by_hand_s", times_s[1], ", ");
+    print("collective_s", times_s[2], "}\n");
   }
   check(rankwise_exchange_destroy(&plan));
   MPI_Comm_free(&cart);

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   Fftw out_of_place(n, 1, false);
   out_of_place.check("FFTW out of place", d, all.rank);
 
-  const auto times = by_turns(
+  const auto times = timed(
       {[&] { ours.run(rankwise::Direction::forward); }, [&] { in_place.run(); }, [&] { out_of_place.run(); }}, repetitions);
   if (all.rank == 0) {
     std::printf("{\"n\": %ld, \"ranks\": %d, \"memory_ratio\": %.4f, ", static_cast<long>(n), all.size,

@@ -7,7 +7,7 @@
 //
 // Prints a JSON line {"n": ..., "ranks": ..., "batch": ..., "variant": ..., "ours_s": [...], "ours_in_place_s": [...],
 // "one_by_one_s": [...], "fftw_in_place_s": [...], "fftw_out_of_place_s": [...], "fftw_one_field_s": [...]}: the maximum over ranks, repetition by
-// repetition; fftw_one_field_s: as many transforms of one and the same field. fft3d.py --batch makes ratios.
+// repetition; fftw_one_field_s: as many transforms of one and the same field. fft3d_batch.py makes ratios.
 #include <cstdlib>
 #include <string>
 
@@ -22,7 +22,8 @@ namespace {
 // Ours, by one variant or by what is chosen.
 class Ours {
  public:
-  Ours(const rankwise::FftQuestion& question, const rankwise::FftVariant& variant, const rankwise::FftLibrary& library, int rank)
+  Ours(const rankwise::FftQuestion& question, const rankwise::FftVariant& variant, const rankwise::FftLibrary& library,
+       int rank)
       : d_{question.n, false, variant.grid},
         batch_(question.batch),
         stride_(static_cast<size_t>(d_.local_values(rank))),
@@ -88,9 +89,9 @@ int main(int argc, char** argv) {
 
   const std::vector<const char*> names{"ours_s",          "ours_in_place_s",     "one_by_one_s",
                                        "fftw_in_place_s", "fftw_out_of_place_s", "fftw_one_field_s"};
-  const auto times = by_turns({[&] { ours.run(); }, [&] { ours_in_place.run(); }, [&] { one_by_one.run(); },
-                               [&] { in_place.run(); }, [&] { out_of_place.run(); }, [&] { in_place.run_one(); }},
-                              repetitions);
+  const auto times = timed({[&] { ours.run(); }, [&] { ours_in_place.run(); }, [&] { one_by_one.run(); },
+                            [&] { in_place.run(); }, [&] { out_of_place.run(); }, [&] { in_place.run_one(); }},
+                           repetitions);
   if (all.rank == 0) {
     std::printf("{\"n\": %ld, \"ranks\": %d, \"batch\": %ld, \"variant\": \"%s\", \"variant_in_place\": \"%s\", ",
                 static_cast<long>(n), all.size, static_cast<long>(batch), to_string(choice.variant).c_str(),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fft/timed.hpp"
+#include "turns.hpp"
 
 namespace peers {
 
@@ -53,18 +54,11 @@ inline double timed(const std::function<void()>& work) {
   return time_s;
 }
 
-// Times of several runs by turns, each as often, after two rounds that warm up: each in turn is the first, so that none always
-// finds the caches that the same other one has left.
-inline std::vector<std::vector<double>> by_turns(const std::vector<std::function<void()>>& runs, int repetitions) {
-  std::vector<std::vector<double>> times(runs.size());
-  for (int i = -2; i < repetitions; ++i) {
-    for (size_t j = 0; j < runs.size(); ++j) {
-      const size_t which = (static_cast<size_t>(i + 2) + j) % runs.size();
-      const double time_s = timed(runs[which]);
-      if (i >= 0) times[which].push_back(time_s);
-    }
-  }
-  return times;
+// Times of several runs by turns, after two rounds that warm up.
+inline std::vector<std::vector<double>> timed(const std::vector<std::function<void()>>& runs, int repetitions) {
+  const auto time_of = [&](size_t run) { return timed(runs[run]); };
+  by_turns(runs.size(), 2, time_of);
+  return by_turns(runs.size(), repetitions, time_of);
 }
 
 // Field f of a batch is f + 1 times the field that all ranks know.
@@ -133,11 +127,5 @@ class Fftw {
   std::vector<fftw_complex*> in_, out_;
   fftw_plan plan_;
 };
-
-inline void print(const char* name, const std::vector<double>& values, const char* after) {
-  std::printf("\"%s\": [", name);
-  for (size_t i = 0; i < values.size(); ++i) std::printf("%s%.9g", i > 0 ? ", " : "", values[i]);
-  std::printf("]%s", after);
-}
 
 }  // namespace peers

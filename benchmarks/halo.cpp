@@ -5,7 +5,7 @@
 //   mpiexec -n 2 halo REPETITIONS N,G,F ...      as in: 100 32,1,1 64,2,4
 //
 // Prints a JSON line a case, {"n":, "g":, "f":, "ours_s": [...], "by_hand_s": [...], "subarrays_s": [...]}: the time of one
-// exchange (mean of a batch), the maximum over ranks, repetition by repetition. halo.py makes ratios.
+// exchange (mean of a batch), the maximum over ranks, repetition by repetition. beside.py makes ratios.
 #include <mpi.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "halo_cases.hpp"
+#include "turns.hpp"
 
 namespace {
 
@@ -223,12 +224,6 @@ void fill(const Case& c, int rank, std::vector<std::vector<double>>& data) {
   }
 }
 
-void print(const char* name, const std::vector<double>& times) {
-  std::printf(", \"%s\": [", name);
-  for (std::size_t i = 0; i < times.size(); ++i) std::printf("%s%.9g", i > 0 ? ", " : "", times[i]);
-  std::printf("]");
-}
-
 void run(const Case& c, int repetitions, MPI_Comm cart) {
   int rank = 0;
   MPI_Comm_rank(cart, &rank);
@@ -266,26 +261,21 @@ void run(const Case& c, int repetitions, MPI_Comm cart) {
       }
     }
     const int batch = std::max(1, static_cast<int>(2000000 / (c.volume() * static_cast<std::size_t>(c.fields) / 4 + 2000)));
-    std::vector<std::vector<double>> times(ways.size());
-    for (int r = 0; r < repetitions; ++r) {
-      for (std::size_t k = 0; k < ways.size(); ++k) {
-        const std::size_t way = (k + static_cast<std::size_t>(r)) % ways.size();
-        MPI_Barrier(cart);
-        ways[way]();
-        const double start_s = MPI_Wtime();
-        for (int i = 0; i < batch; ++i) ways[way]();
-        times[way].push_back((MPI_Wtime() - start_s) / batch);
-      }
-    }
+    auto times = by_turns(ways.size(), repetitions, [&](std::size_t way) {
+      MPI_Barrier(cart);
+      ways[way]();
+      const double start_s = MPI_Wtime();
+      for (int i = 0; i < batch; ++i) ways[way]();
+      return (MPI_Wtime() - start_s) / batch;
+    });
     for (auto& of_way : times) {
       MPI_Allreduce(MPI_IN_PLACE, of_way.data(), repetitions, MPI_DOUBLE, MPI_MAX, cart);
     }
     if (rank == 0) {
-      std::printf("{\"n\": %d, \"g\": %d, \"f\": %d", c.n, c.g, c.fields);
-      print("ours_s", times[0]);
-      print("by_hand_s", times[1]);
-      print("subarrays_s", times[2]);
-      std::printf("}\n");
+      std::printf("{\"n\": %d, \"g\": %d, \"f\": %d, ", c.n, c.g, c.fields);
+      print("ours_s", times[0], ", ");
+      print("by_hand_s", times[1], ", ");
+      print("subarrays_s", times[2], "}\n");
     }
   }
   check(rankwise_halo_destroy(&halo));

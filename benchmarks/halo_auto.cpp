@@ -3,10 +3,14 @@
 // usage: halo_auto ROUNDS N,G,F ...   an exchange of F fields of boxes of N^3 doubles with a halo of G
 //        halo_auto links PPN          what messages take inside a node and between nodes of PPN ranks: one way, both ways at
 //                                     once, and each further one in flight
+//        halo_auto setup EDGE         what it takes to set up the halo of a box, and how much memory the library holds then, of all
+//                                     ranks of the process, where halo_held.cpp counts it (else 0)
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +19,7 @@
 #include <vector>
 
 #include "halo_cases.hpp"
+#include "turns.hpp"
 
 namespace {
 
@@ -155,14 +160,10 @@ void run(const Case& c, int rounds, bool node_aware, MPI_Comm cart) {
   }
   const double line_s = node_aware ? 0.0 : line_time(cart);
   if (rank == 0) {
-    std::printf("{\"n\": %d, \"g\": %d, \"f\": %d, \"taken\": \"%s\", \"cost_s\": %.9g, \"announced\": %d, \"line_s\": %.9g",
+    std::printf("{\"n\": %d, \"g\": %d, \"f\": %d, \"taken\": \"%s\", \"cost_s\": %.9g, \"announced\": %d, \"line_s\": %.9g, ",
                 c.n, c.g, c.fields, taken.c_str(), costs_s[costs_s.size() / 2], announced, line_s);
-    for (std::size_t way = 0; way < halos.size(); ++way) {
-      std::printf(", \"%s\": [", way < ways.size() ? names[ways[way]] : "auto");
-      for (std::size_t i = 0; i < times[way].size(); ++i) std::printf("%s%.9g", i > 0 ? ", " : "", times[way][i]);
-      std::printf("]");
-    }
-    std::printf("}\n");
+    for (std::size_t way = 0; way < ways.size(); ++way) print(names[ways[way]], times[way], ", ");
+    print("auto", times.back(), "}\n");
     std::fflush(stdout);
   }
   for (rankwise_halo& halo : halos) check(rankwise_halo_destroy(&halo));
@@ -229,9 +230,51 @@ int links(int argc, char** argv) {
   return 0;
 }
 
+int setup(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int ranks = 0;
+  int rank = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm cart = periodic_grid();
+  const Case c{std::atoi(argv[2]), 1, 1};
+  const int own[3] = {c.n, c.n, c.n};
+  const int width[3] = {c.g, c.g, c.g};
+  std::vector<double> array(c.volume());
+  rankwise_field field;
+  check(rankwise_field_default(&field));
+  check(rankwise_field_array(&field, array.data(), sizeof(double), 3, own, width, width));
+  auto* const held_bytes = reinterpret_cast<std::int64_t (*)()>(dlsym(RTLD_DEFAULT, "rankwise_held_bytes"));
+  const auto held = [&] { return held_bytes == nullptr ? 0 : held_bytes(); };
+  for (const int algorithm :
+       {RANKWISE_HALO_DIRECT, RANKWISE_HALO_STAGED, RANKWISE_HALO_TWO_STEP, RANKWISE_HALO_THREE_STEP, RANKWISE_HALO_AUTO}) {
+    rankwise_halo_options options;
+    check(rankwise_halo_options_default(&options));
+    options.algorithm = algorithm;
+    MPI_Barrier(cart);
+    const std::int64_t before = held();
+    MPI_Barrier(cart);
+    const double start_s = MPI_Wtime();
+    rankwise_halo halo = nullptr;
+    check(rankwise_halo_create(cart, 1, &field, &options, &halo));
+    const double took_s = slowest(cart, MPI_Wtime() - start_s);
+    const std::int64_t after = held();
+    MPI_Barrier(cart);
+    if (rank == 0) {
+      std::printf("{\"ranks\": %d, \"algorithm\": \"%s\", \"create_s\": %.4g, \"memory_bytes\": %lld}\n", ranks,
+                  names[algorithm], took_s, static_cast<long long>(after - before));
+    }
+    check(rankwise_halo_destroy(&halo));
+  }
+  MPI_Comm_free(&cart);
+  MPI_Finalize();
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "setup") == 0) return setup(argc, argv);
   if (argc == 3 && std::strcmp(argv[1], "links") == 0) return links(argc, argv);
   const bool node_aware = std::getenv("NODE_AWARE") != nullptr;
   return run_cases(argc, argv, [&](const Case& c, int rounds, MPI_Comm cart) { run(c, rounds, node_aware, cart); });

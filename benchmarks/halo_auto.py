@@ -1,4 +1,4 @@
-"""What auto takes for a halo against every algorithm, in random cells, and what its trial costs.
+"""What auto takes for a halo against every algorithm, in random cells, and what its trial costs; what setting up takes.
 
 A cell is a box of n^3 doubles, a width g and a number of fields F, drawn at random (--seed). All algorithms are timed in turn
 within one run; the regret is the time of what auto took by the time of the fastest, both medians of the same rounds. The cost
@@ -9,6 +9,11 @@ regret of at most 5 %, or a trial costs more than 1 % in the median.
 
     python benchmarks/halo_auto.py --mpiexec mpiexec build/cpp/tests/cpp/halo_auto
     python benchmarks/halo_auto.py --simulate 8x16   # nodes x ranks, with SimGrid's factors by size; packing takes no time
+    python benchmarks/halo_auto.py --setup 4x16 32x16 256x16     # some minutes
+
+Setting up: on the same simulated nodes, for a box with 27 neighbours, of each algorithm the simulated time of
+rankwise_halo_create on the slowest rank (bar: 2 s), and the memory that the library then holds for a rank, without MPI's own
+(bar: at most a tenth more than with the fewest ranks). Exits with 1 where a bar is missed.
 """
 
 import os
@@ -21,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import options, records
+from harness import ended, options, records
 
 ROOT = Path(__file__).parents[1]
 # Between nodes 12.5 GB/s and 1 us a link, inside 12 GB/s and 0.4 us; a processor is busy for 0.5 us at both ends of a message.
@@ -45,8 +50,8 @@ CONFIGURATION = (
 )  # fmt: skip
 
 
-def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp", preloaded: str = "") -> list[dict[str, Any]]:
-    """Return the records that a program of this folder prints on simulated nodes, each filled with ranks in their order.
+def simulated(shape: str, words: list[str], preloaded: str = "") -> list[dict[str, Any]]:
+    """Return the records that halo_auto.cpp prints on simulated nodes, each filled with ranks in their order.
 
     ``preloaded``: a source that is built as a library and preloaded."""
     from rankwise.launch.build import LIBRARY, build
@@ -55,9 +60,9 @@ def simulated(shape: str, words: list[str], source: str = "halo_auto.cpp", prelo
     library = build(LIBRARY, Path("smpicxx"))
     with tempfile.TemporaryDirectory() as scratch:
         made, platform, hosts = Path(scratch) / "program", Path(scratch) / "platform.xml", Path(scratch) / "hosts"
-        language = ["-x", "c++", "-std=c++20"] if source.endswith(".cpp") else []
-        command = ["smpicxx", *language, "-O2", f"-I{ROOT / 'include'}", str(ROOT / "benchmarks" / source), "-x", "none"]
-        subprocess.run([*command, str(library), f"-Wl,-rpath,{library.parent}", "-o", str(made)], check=True)
+        command = ["smpicxx", "-std=c++20", "-O2", f"-I{ROOT / 'include'}", str(ROOT / "benchmarks" / "halo_auto.cpp")]
+        (Path(scratch) / "librankwise.so.0").symlink_to(library)  # as the program will look for it
+        subprocess.run([*command, str(library), f"-Wl,-rpath,{scratch}", "-o", str(made)], check=True)
         environment = {**os.environ, "RELAYS": "1"}
         if preloaded:
             environment["LD_PRELOAD"] = f"{scratch}/preloaded.so"
@@ -93,16 +98,32 @@ def simulated_profile(shape: str, path: Path) -> None:
     Profile(machine, links, "2024-01-01T00:00:00+00:00", {"kind": "imported"}, shared=shared).save(path)
 
 
+def setting_up(shapes: list[str]) -> int:
+    missed, first = [], {}
+    for shape in shapes:
+        for row in simulated(shape, ["setup", "4"], "halo_held.cpp"):
+            kilobytes = row["memory_bytes"] / row["ranks"] / 1e3
+            least = first.setdefault(row["algorithm"], kilobytes)
+            print(f"{row['ranks']:>5} ranks  {row['algorithm']:<10}  create {1e3 * row['create_s']:8.3f} ms  "
+                  f"memory {kilobytes:7.1f} kB a rank", flush=True)  # fmt: skip
+            if row["create_s"] > 2 or kilobytes > 1.1 * least:
+                missed.append(f"{row['ranks']} {row['algorithm']}")
+    return ended(missed)
+
+
 def main() -> int:
     parser = options(__doc__)
     parser.add_argument("program", nargs="?")
     parser.add_argument("--simulate", metavar="NODESxRANKS", help="simulated, in place of the program")
+    parser.add_argument("--setup", metavar="NODESxRANKS", nargs="+", help="what setting up takes there, instead")
     parser.add_argument("--mpiexec", default="mpiexec", help="with its options, as one word")
     parser.add_argument("--ranks", default="2")
     parser.add_argument("--rounds", default="11")
     parser.add_argument("--cells", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.setup:
+        return setting_up(arguments.setup)
     draw = random.Random(arguments.seed)
     cells = []
     for _ in range(arguments.cells):

@@ -1,4 +1,5 @@
-// What the benchmarks of halos share: cases from the command line, on a periodic grid of all ranks.
+// What the benchmarks of exchanges share: results that are checked; of halos a periodic grid of all ranks, and cases from the
+// command line.
 #pragma once
 
 #include <mpi.h>
@@ -25,10 +26,8 @@ struct Case {
   }
 };
 
-// NAME REPETITIONS N,G,F ...: calls run(case, repetitions, cart) for each.
-template <class Run>
-int run_cases(int argc, char** argv, Run run) {
-  MPI_Init(&argc, &argv);
+// All ranks on a periodic grid of three axes.
+inline MPI_Comm periodic_grid() {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int dims[3] = {0, 0, 0};
@@ -36,6 +35,14 @@ int run_cases(int argc, char** argv, Run run) {
   MPI_Dims_create(ranks, 3, dims);
   MPI_Comm cart = MPI_COMM_NULL;
   MPI_Cart_create(MPI_COMM_WORLD, 3, dims, periods, 0, &cart);
+  return cart;
+}
+
+// NAME REPETITIONS N,G,F ...: calls run(case, repetitions, cart) for each.
+template <class Run>
+int run_cases(int argc, char** argv, Run run) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm cart = periodic_grid();
   for (int i = 2; i < argc; ++i) {
     Case c{};
     if (std::sscanf(argv[i], "%d,%d,%d", &c.n, &c.g, &c.fields) != 3 || c.g < 1 || c.n < c.g || c.fields < 1) {

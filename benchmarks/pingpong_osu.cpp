@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "measure/pair.hpp"
+#include "turns.hpp"
 
 namespace {
 
@@ -44,12 +45,6 @@ std::vector<double> osu_like(int rank, std::size_t size_bytes, int skip) {
   return times_s;
 }
 
-void print(const char* name, const std::vector<double>& times_s) {
-  std::printf(",\"%s\":[", name);
-  for (std::size_t i = 0; i < times_s.size(); ++i) std::printf("%s%.9g", i > 0 ? "," : "", times_s[i]);
-  std::printf("]");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -73,11 +68,10 @@ int main(int argc, char** argv) {
         }
       }
       if (rank != 0) continue;
-      std::printf("{\"size_bytes\":%zu", size_bytes);
+      std::printf("{\"size_bytes\": %zu, ", size_bytes);
       for (double& time_s : ours.time_s) time_s /= ours.rounds;
-      print("ours_s", ours.time_s);
-      print("osu_like_s", theirs);
-      std::printf("}\n");
+      print("ours_s", ours.time_s, ", ");
+      print("osu_like_s", theirs, "}\n");
     }
   }
   MPI_Finalize();
