@@ -2,7 +2,7 @@
 
     python benchmarks/what_if.py --clone [--ranks 16,32,64] [--only comd,lulesh]   # SimGrid, git; some minutes
 
-Each program is compiled with what_if/record.h, which lists its calls in SMPI's time, and recorded on nodes of 10 us and 1
+Each program is linked with what_if/record.c, which lists its calls in SMPI's time, and recorded on nodes of 10 us and 1
 Gbit/s, one rank a node. From that record its step is predicted on four networks, with 1 and 4 ranks a node (3 of 27), and
 compared with the median step of a recording there. Between calls each rank sleeps, for its computing, 50 or 500 us, ranks
 differing by up to 10 %. Sends below 64 KiB are eager, in SMPI and in the cost model. The simulator knows links and what they
@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import sources
-from harness import Table, options
+from harness import Table, compiled, options
 
 from rankwise import _core
 from rankwise.engines.platform import Platform, parse_network
@@ -85,45 +85,40 @@ def machine_of(latency: float, bandwidth: float) -> _core.Machine:
     return _core.Machine({"same-socket": inside, "other-node": wire}, {"card": {"bytes_per_s": BYTES_PER_S * bandwidth}})
 
 
+def recording(folder: Path, name: str, files: Sequence[Path], flags: Sequence[str] = ()) -> Path:
+    """Compile a program that lists its calls."""
+    compiled(HERE / "record.c", folder / "record.o", "smpicc", "-c")
+    compiler = "smpicxx" if files[0].suffix in (".cc", ".cpp") else "smpicc"
+    linked = (*map(str, files[1:]), str(folder / "record.o"), "-Wl,-Bsymbolic", "-lm")
+    return compiled(files[0], folder / name, compiler, *flags, *linked)
+
+
 def built(asked: argparse.Namespace, folder: Path) -> Iterator[Program]:
     """Compile the programs whose sources are there."""
-    subprocess.run(["smpicc", "-O1", "-w", "-c", HERE / "record.c", "-o", folder / "record.o"], check=True)
 
-    def compiled(name: str, files: Sequence[Path], flags: Sequence[str]) -> Program:
-        compiler = "smpicxx" if files[0].suffix in (".cc", ".cpp") else "smpicc"
-        command = [
-            compiler,
-            "-O1",
-            "-w",
-            "-include",
-            str(HERE / "record.h"),
-            *flags,
-            *map(str, files),
-            str(folder / "record.o"),
-        ]
-        subprocess.run([*command, "-lm", "-o", str(folder / name)], check=True)
-        return Program(name, folder / name)
+    def linked(name: str, files: Sequence[Path], flags: Sequence[str] = ()) -> Program:
+        return Program(name, recording(folder, name, files, flags))
 
     for name in ("comd", "lulesh", "hpccg", "miniamr", "prk"):
         source = sources.folder_of(name, asked, folder)
         if source is None:
             continue
         if name == "comd":
-            yield compiled(name, *sources.comd(source, folder))
+            yield linked(name, *sources.comd(source, folder))
         elif name == "lulesh":
-            yield compiled(name, sorted(source.glob("lulesh*.cc")), ["-DUSE_MPI=1"])
+            yield linked(name, sorted(source.glob("lulesh*.cc")), ["-DUSE_MPI=1"])
         elif name == "hpccg":
-            yield compiled(name, sorted(source.glob("*.cpp")), ["-DUSING_MPI"])
+            yield linked(name, sorted(source.glob("*.cpp")), ["-DUSING_MPI"])
         elif name == "miniamr":
-            yield compiled(name, sorted((source / "ref").glob("*.c")), [])
+            yield linked(name, sorted((source / "ref").glob("*.c")), [])
         else:
             common = [source / "common" / "MPI_bail_out.c", source / "common" / "wtime.c"]
             flags = ["-DRADIUS=2", "-DDOUBLE=1", "-DSTAR=1", "-DLOOPGEN=0", '-DPRKVERSION="1"', f"-I{source / 'include'}"]
             for of, file in (("stencil", "Stencil/stencil"), ("transpose", "Transpose/transpose"), ("p2p", "Synch_p2p/p2p")):
-                yield compiled(f"prk-{of}", [source / "MPI1" / f"{file}.c", *common], [*flags, f"-I{source / 'common'}"])
-    yield compiled("pencils", [HERE / "programs.c"], ["-DPROGRAM=pencils"])
-    yield compiled("halo", [HERE / "programs.c"], ["-DPROGRAM=halo"])
-    yield compiled("master", [HERE / "programs.c"], ["-DPROGRAM=master"])
+                yield linked(f"prk-{of}", [source / "MPI1" / f"{file}.c", *common], [*flags, f"-I{source / 'common'}"])
+    yield linked("pencils", [HERE / "programs.c"], ["-DPROGRAM=pencils"])
+    yield linked("halo", [HERE / "programs.c"], ["-DPROGRAM=halo"])
+    yield linked("master", [HERE / "programs.c"], ["-DPROGRAM=master"])
 
 
 def recorded(

@@ -44,7 +44,7 @@ def main() -> int:
         on.more |= on.up.measured_with_open_mpi() if asked.openmpi else {}
         on.rankwise("measure", "--hosts", ",".join(on.up.hosts[:4]), "--seconds", str(asked.seconds), "-o", "machine.json")
         compiler = "mpicc.openmpi" if asked.openmpi else "mpicc"
-        compiled(HERE / "grids.c", on.folder / "grids", compiler, "-include", "mpi.h", "-lm")
+        compiled(HERE / "grids.c", on.folder / "grids", compiler, "-lm")
         for program in wanted:
             steps_s = {}
             for ranks, nodes in ON_NODES.items():

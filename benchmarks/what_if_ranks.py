@@ -22,7 +22,6 @@ all inside intervals of ± 6 %.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -32,7 +31,7 @@ from pathlib import Path
 import numpy as np
 import sources
 from harness import Table, options
-from what_if import HERE, Program, built, machine_of, recorded
+from what_if import HERE, Program, built, machine_of, recorded, recording
 
 from rankwise import _core
 from rankwise.engines.scaled import checks, priced
@@ -121,10 +120,7 @@ def main() -> int:
         wanted = [f"{name}, {law}" for name in OF_LAWS for law in LAWS]
     simgrid, table, rows, refused = find_simgrid(), Table(), list[Row](), list[str]()
     with tempfile.TemporaryDirectory() as folder:
-        binary, shim = Path(folder) / "grids", Path(folder) / "record.o"
-        subprocess.run(["smpicc", "-O1", "-w", "-c", HERE / "record.c", "-o", shim], check=True)
-        command = ["smpicc", "-O1", "-w", "-include", HERE / "record.h", HERE / "grids.c", shim, "-lm", "-o", binary]
-        subprocess.run(command, check=True)
+        binary = recording(Path(folder), "grids", [HERE / "grids.c"])
         apps = {one.name: one for one in built(asked, Path(folder))} if asked.apps else {}
         for name in [*wanted, *(name for name in apps if name not in ("halo", "pencils", "master"))]:
             name_of, _, law = name.partition(", ")

@@ -1,5 +1,6 @@
 // Programs for what_if_ranks.py on any number of ranks: grids PROGRAM [steps]; each computes by the volume of its block.
 #include <math.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

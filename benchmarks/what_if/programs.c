@@ -1,4 +1,5 @@
 // Small programs for what_if.py: -DPROGRAM=pencils, halo or master.
+#include <mpi.h>
 #include <stdlib.h>
 
 #define STEPS 24

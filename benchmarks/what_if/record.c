@@ -1,7 +1,6 @@
-// See record.h. Each rank leaves the file RECORD_DIR/<rank>: its events as python/rankwise/observe/record.py has them.
-#define RECORD_C
-#include "record.h"
-
+// Calls of MPI that a program makes under SMPI, listed in simulated time: stands before SMPI's functions in a program that is
+// linked with -Wl,-Bsymbolic. Each rank leaves the file RECORD_DIR/<rank>: its events as python/rankwise/observe/record.py has them.
+#include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,39 +120,39 @@ static void started(void) {
   compute_ns = getenv("RECORD_COMPUTE_NS") ? atoll(getenv("RECORD_COMPUTE_NS")) : 0;
 }
 
-int rec_Init(int* argc, char*** argv) {
-  int result = MPI_Init(argc, argv);
+int MPI_Init(int* argc, char*** argv) {
+  int result = PMPI_Init(argc, argv);
   started();
   return result;
 }
 
-int rec_Init_thread(int* argc, char*** argv, int wanted, int* given) {
-  int result = MPI_Init_thread(argc, argv, wanted, given);
+int MPI_Init_thread(int* argc, char*** argv, int wanted, int* given) {
+  int result = PMPI_Init_thread(argc, argv, wanted, given);
   started();
   return result;
 }
 
-int rec_Finalize(void) {
+int MPI_Finalize(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s/%d", getenv("RECORD_DIR"), me);
   FILE* file = fopen(path, "wb");
   fwrite(events, sizeof *events, count, file);
   fclose(file);
-  return MPI_Finalize();
+  return PMPI_Finalize();
 }
 
-int rec_Isend(const void* buffer, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Isend(const void* buffer, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
   int64_t start = begin();
-  int result = MPI_Isend(buffer, n, type, to, tag, comm, request);
+  int result = PMPI_Isend(buffer, n, type, to, tag, comm, request);
   if (to != MPI_PROC_NULL) {
     event(start, ended(start), (int64_t)n * size_of(type), world_of(to, comm), tag, remember(*request, 1, comm), comm, Isend, SEND);
   }
   return result;
 }
 
-int rec_Irecv(void* buffer, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Irecv(void* buffer, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
   int64_t start = begin();
-  int result = MPI_Irecv(buffer, n, type, from, tag, comm, request);
+  int result = PMPI_Irecv(buffer, n, type, from, tag, comm, request);
   if (from != MPI_PROC_NULL) {
     int peer = from == MPI_ANY_SOURCE ? -1 : world_of(from, comm);
     event(start, ended(start), 0, peer, tag, remember(*request, 0, comm), comm, Irecv, RECEIVE);
@@ -161,9 +160,9 @@ int rec_Irecv(void* buffer, int n, MPI_Datatype type, int from, int tag, MPI_Com
   return result;
 }
 
-int rec_Send(const void* buffer, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+int MPI_Send(const void* buffer, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   int64_t start = begin();
-  int result = MPI_Send(buffer, n, type, to, tag, comm);
+  int result = PMPI_Send(buffer, n, type, to, tag, comm);
   if (to != MPI_PROC_NULL) event(start, ended(start), (int64_t)n * size_of(type), world_of(to, comm), tag, 0, comm, Send, BLOCKING_SEND);
   return result;
 }
@@ -176,20 +175,20 @@ static int received(int64_t start, int64_t end, const MPI_Status* status, MPI_Co
   return bytes;
 }
 
-int rec_Recv(void* buffer, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
+int MPI_Recv(void* buffer, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
   MPI_Status own;
   int64_t start = begin();
-  int result = MPI_Recv(buffer, n, type, from, tag, comm, &own);
+  int result = PMPI_Recv(buffer, n, type, from, tag, comm, &own);
   if (from != MPI_PROC_NULL) received(start, ended(start), &own, comm, Recv);
   if (status != MPI_STATUS_IGNORE) *status = own;
   return result;
 }
 
-int rec_Sendrecv(const void* out, int n, MPI_Datatype type, int to, int tag, void* in, int most, MPI_Datatype of, int from, int tag_in,
+int MPI_Sendrecv(const void* out, int n, MPI_Datatype type, int to, int tag, void* in, int most, MPI_Datatype of, int from, int tag_in,
                  MPI_Comm comm, MPI_Status* status) {
   MPI_Status own;
   int64_t start = begin();
-  int result = MPI_Sendrecv(out, n, type, to, tag, in, most, of, from, tag_in, comm, &own);
+  int result = PMPI_Sendrecv(out, n, type, to, tag, in, most, of, from, tag_in, comm, &own);
   int64_t end = ended(start);
   if (to != MPI_PROC_NULL) event(start, end, (int64_t)n * size_of(type), world_of(to, comm), tag, 0, comm, Sendrecv, BLOCKING_SEND);
   if (from != MPI_PROC_NULL) received(start, end, &own, comm, Sendrecv);
@@ -197,23 +196,23 @@ int rec_Sendrecv(const void* out, int n, MPI_Datatype type, int to, int tag, voi
   return result;
 }
 
-int rec_Wait(MPI_Request* request, MPI_Status* status) {
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   MPI_Status own;
   struct open_request one = forget(*request);
   int64_t start = begin();
-  int result = MPI_Wait(request, &own);
+  int result = PMPI_Wait(request, &own);
   completed(start, ended(start), one, &own, Wait);
   computes = !open_count;
   if (status != MPI_STATUS_IGNORE) *status = own;
   return result;
 }
 
-int rec_Waitall(int n, MPI_Request* requests, MPI_Status* statuses) {
+int MPI_Waitall(int n, MPI_Request* requests, MPI_Status* statuses) {
   struct open_request* ones = malloc((n + 1) * sizeof *ones);
   MPI_Status* own = malloc((n + 1) * sizeof *own);
   for (int i = 0; i < n; ++i) ones[i] = forget(requests[i]);
   int64_t start = begin();
-  int result = MPI_Waitall(n, requests, own);
+  int result = PMPI_Waitall(n, requests, own);
   int64_t end = ended(start);
   for (int i = 0; i < n; ++i) completed(start, end, ones[i], &own[i], Waitall);
   if (statuses != MPI_STATUSES_IGNORE) memcpy(statuses, own, n * sizeof *own);
@@ -223,12 +222,12 @@ int rec_Waitall(int n, MPI_Request* requests, MPI_Status* statuses) {
   return result;
 }
 
-int rec_Waitany(int n, MPI_Request* requests, int* which, MPI_Status* status) {
+int MPI_Waitany(int n, MPI_Request* requests, int* which, MPI_Status* status) {
   MPI_Status own;
   MPI_Request* before = malloc((n + 1) * sizeof *before);
   memcpy(before, requests, n * sizeof *before);
   int64_t start = begin();
-  int result = MPI_Waitany(n, requests, which, &own);
+  int result = PMPI_Waitany(n, requests, which, &own);
   int64_t end = ended(start);
   if (*which != MPI_UNDEFINED) completed(start, end, forget(before[*which]), &own, Waitany);
   free(before);
@@ -243,35 +242,35 @@ static int collective(int64_t start, int64_t bytes, int root, MPI_Comm comm, int
   return 0;
 }
 
-int rec_Barrier(MPI_Comm comm) {
+int MPI_Barrier(MPI_Comm comm) {
   int64_t start = begin();
-  MPI_Barrier(comm);
+  PMPI_Barrier(comm);
   return collective(start, 0, -1, comm, Barrier);
 }
 
-int rec_Bcast(void* buffer, int n, MPI_Datatype type, int root, MPI_Comm comm) {
+int MPI_Bcast(void* buffer, int n, MPI_Datatype type, int root, MPI_Comm comm) {
   int64_t start = begin();
-  MPI_Bcast(buffer, n, type, root, comm);
+  PMPI_Bcast(buffer, n, type, root, comm);
   return collective(start, (int64_t)n * size_of(type), root, comm, Bcast);
 }
 
-int rec_Reduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+int MPI_Reduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   int64_t start = begin();
-  MPI_Reduce(in, out, n, type, op, root, comm);
+  PMPI_Reduce(in, out, n, type, op, root, comm);
   return collective(start, (int64_t)n * size_of(type), root, comm, Reduce);
 }
 
-int rec_Allreduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   int64_t start = begin();
-  MPI_Allreduce(in, out, n, type, op, comm);
+  PMPI_Allreduce(in, out, n, type, op, comm);
   return collective(start, (int64_t)n * size_of(type), -1, comm, Allreduce);
 }
 
-int rec_Alltoall(const void* in, int n, MPI_Datatype type, void* out, int m, MPI_Datatype of, MPI_Comm comm) {
+int MPI_Alltoall(const void* in, int n, MPI_Datatype type, void* out, int m, MPI_Datatype of, MPI_Comm comm) {
   int64_t start = begin();
   int size;
   MPI_Comm_size(comm, &size);
-  MPI_Alltoall(in, n, type, out, m, of, comm);
+  PMPI_Alltoall(in, n, type, out, m, of, comm);
   return collective(start, (int64_t)n * size_of(type) * size, -1, comm, Alltoall);
 }
 
@@ -280,18 +279,18 @@ static int known(MPI_Comm comm) {
   int first = me;
   ++splits;
   if (comm == MPI_COMM_NULL) return MPI_SUCCESS;
-  MPI_Bcast(&first, 1, MPI_INT, 0, comm);
+  PMPI_Bcast(&first, 1, MPI_INT, 0, comm);
   comms[comm_count].comm = comm;
   comms[comm_count++].number = 1 + (splits - 1) * ranks + first;
   return MPI_SUCCESS;
 }
 
-int rec_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
-  MPI_Comm_split(comm, color, key, made);
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
+  PMPI_Comm_split(comm, color, key, made);
   return known(*made);
 }
 
-int rec_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
-  MPI_Comm_dup(comm, made);
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+  PMPI_Comm_dup(comm, made);
   return known(*made);
 }
