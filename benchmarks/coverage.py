@@ -13,7 +13,6 @@ choice made on the rest.
 
 from __future__ import annotations
 
-import csv
 import math
 import sys
 from collections import defaultdict
@@ -36,6 +35,7 @@ from rankwise.models import hockney, loggp, pchip, piecewise
 from rankwise.models.curve import curve_of
 from rankwise.models.measured import Way
 from rankwise.models.selection import fit_link
+from rankwise.papers.wagner2024 import published
 from rankwise.workloads.exchange import Asked, make_cases
 from synthetic_machine import LOGGP, cells_of_effect, loggp_times
 
@@ -139,14 +139,8 @@ def coverage(seeds: int) -> None:
 def tables() -> Iterator[tuple[str, Array, Array]]:
     """Yield published and sample tables: name, sizes, times."""
     data = ROOT / "tests" / "data"
-    papers = ROOT / "python" / "rankwise" / "papers" / "data"
-    by_place: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    with (papers / "wagner2024_ten_runs.csv").open(encoding="utf-8") as stream:
-        for row in csv.DictReader(stream):
-            by_place[row["placement"]].append((float(row["message_bytes"]), float(row["latency_us_mean"]) * 1e-6))
-    for place, rows in by_place.items():
-        sizes, times_s = (np.array(column) for column in zip(*sorted(rows), strict=True))
-        yield f"wagner2024 {place}", sizes, times_s
+    for one in published():
+        yield f"wagner2024 {one.name}", one.sizes.astype(np.float64), one.latency_s
     (table,) = read_tables(data / "werner2023_pingpong.csv")
     yield "werner2023", np.array([float(p.size_bytes) for p in table.points]), np.array([p.time_s for p in table.points])
     for name in ("osu53_latency_default.txt", "osu57_latency_default.txt"):

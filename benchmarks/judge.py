@@ -4,7 +4,7 @@
 
 The simulator knows links and what they share, no more: the judge is asked for the same machine (Machine.alone(): every way of
 sending costs a plain send, and a rank's own messages leave without a gap). Bars stand beside the figures; exit 1 where one is
-missed. Real nodes: judge_nodes.py.
+missed. Real nodes: predicted_on_nodes.py.
 """
 
 from __future__ import annotations

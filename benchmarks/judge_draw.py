@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 
 from rankwise import _core
+from rankwise.papers.wagner2024 import published
+from rankwise.papers.werner2023_study import published_ping_pong
 from rankwise.workloads.base import Case
 from rankwise.workloads.exchange import ExchangeCase
 from rankwise.workloads.stencil import StencilCase
@@ -48,16 +47,10 @@ def _lines(points: Sequence[tuple[int, float]]) -> Lines:
 def links(name: str) -> tuple[Lines, Lines, float | None]:
     """Return the lines inside a node and between nodes, and how many times one message's rate the card's is (None: unknown)."""
     if name == "wagner":
-        times: dict[str, list[tuple[int, float]]] = {}
-        with resources.files("rankwise.papers").joinpath("data/wagner2024_ten_runs.csv").open() as stream:
-            for row in csv.DictReader(stream):
-                if row["latency_us_mean"]:
-                    point = (int(row["message_bytes"]), float(row["latency_us_mean"]) * 1e-6)
-                    times.setdefault(row["placement"], []).append(point)
-        return _lines(times["different_cores"]), _lines(times["different_nodes"]), None
-    table = Path(__file__).parents[1] / "tests" / "data" / "werner2023_pingpong.csv"
-    with table.open() as stream:
-        outside = _lines([(int(row["message_bytes"]), float(row["latency_ns"]) * 1e-9) for row in csv.DictReader(stream)])
+        inside, outside = (_lines(list(zip(one.sizes.tolist(), one.latency_s.tolist(), strict=True)))
+                           for one in published() if one.name in ("same-socket", "other-node"))  # fmt: skip
+        return inside, outside, None
+    outside = _lines([(row.message_bytes, row.latency_s) for row in published_ping_pong()])
     return [(size, alpha_s / 4, beta / 3) for size, alpha_s, beta in outside], outside, 2.5
 
 

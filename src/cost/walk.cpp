@@ -306,8 +306,8 @@ bool Walk::sends_wait(Index block_bytes, const Machine& machine) const {
 std::optional<Cost> Walk::follow(Index block_bytes, const Placement* placement, const Machine& machine, History* history,
                                  double most_s) const {
   constexpr std::ptrdiff_t of_rings = 2;  // messages of a rank in flight in the exchanges that a card's rates are from
-  // Measured time / predicted, 2.5th and 97.5th percentile of benchmarks/halo_predicted.py where a card passes less in exchanges
-  // than in streams.
+  // Measured time / predicted, 2.5th and 97.5th percentile of benchmarks/predicted_on_nodes.py where a card passes less in
+  // exchanges than in streams.
   constexpr double quickest = 0.72;
   constexpr double slowest = 1.17;
   const std::optional<Machine> covered = most_in_flight_ > of_rings ? machine.with_handshakes_covered() : std::nullopt;

@@ -1,6 +1,6 @@
 """Halos of unequal faces between four nodes whose links are shaped: predicted to within 15 % of the least time that they take.
 
-``benchmarks/halo_predicted.py`` measures the links first, and has boxes and more ranks.
+``benchmarks/predicted_on_nodes.py`` measures the links first, and has boxes and more ranks.
 """
 
 from __future__ import annotations
