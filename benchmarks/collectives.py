@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from harness import Table, options, percentile
@@ -40,52 +39,20 @@ from rankwise.workloads.base import SIMULATED
 from rankwise.workloads.collective_schedule import Schedule
 
 # SMPI's name of each algorithm, and ours.
-ALGORITHMS: dict[str, dict[str, dict[str, Any]]] = {
-    "bcast": {
-        "binomial_tree": {"algorithm": "binomial"},
-        "flattree": {"algorithm": "linear"},
-        "NTSL": {"algorithm": "pipeline", "segment_bytes": 8192},
-        "scatter_LR_allgather": {"algorithm": "scatter-ring-allgather"},
-        "scatter_rdb_allgather": {"algorithm": "scatter-doubling-allgather"},
-    },
-    "reduce": {
-        "binomial": {"algorithm": "binomial"},
-        "ompi_basic_linear": {"algorithm": "linear"},
-        "scatter_gather": {"algorithm": "rabenseifner"},
-    },
-    "allreduce": {
-        "rdb": {"algorithm": "recursive-doubling"},
-        "lr": {"algorithm": "ring"},
-        "rab_rdb": {"algorithm": "rabenseifner"},
-    },
-    "allgather": {
-        "NTSLR": {"algorithm": "ring"},
-        "rdb": {"algorithm": "recursive-doubling"},
-        "bruck": {"algorithm": "bruck"},
-        "ompi_neighborexchange": {"algorithm": "neighbor-exchange"},
-    },
-    "alltoall": {
-        "bruck": {"algorithm": "bruck"},
-        "ring": {"algorithm": "pairwise"},
-        "pair": {"algorithm": "pairwise-exchange"},
-        "basic_linear": {"algorithm": "linear"},
-    },
-    "reduce_scatter": {
-        "ompi_ring": {"algorithm": "ring"},
-        "mpich_pair": {"algorithm": "pairwise"},
-        "ompi_basic_recursivehalving": {"algorithm": "recursive-halving"},
-    },
-    "gather": {"ompi_basic_linear": {"algorithm": "linear"}, "ompi_binomial": {"algorithm": "binomial"}},
-    "scatter": {"ompi_basic_linear": {"algorithm": "linear"}, "ompi_binomial": {"algorithm": "binomial-in-order"}},
-    "barrier": {
-        "ompi_bruck": {"algorithm": "dissemination"},
-        "ompi_recursivedoubling": {"algorithm": "recursive-doubling"},
-        "ompi_tree": {"algorithm": "tree"},
-    },
-}
-
-
-_WHOLE: dict[str, Callable[[int], int]] = {"lr": lambda ranks: 4 * ranks, "NTSL": lambda ranks: 8192}
+ALGORITHMS = {
+    "bcast": {"binomial_tree": "binomial", "flattree": "linear", "NTSL": "pipeline",
+              "scatter_LR_allgather": "scatter-ring-allgather", "scatter_rdb_allgather": "scatter-doubling-allgather"},
+    "reduce": {"binomial": "binomial", "ompi_basic_linear": "linear", "scatter_gather": "rabenseifner"},
+    "allreduce": {"rdb": "recursive-doubling", "lr": "ring", "rab_rdb": "rabenseifner"},
+    "allgather": {"NTSLR": "ring", "rdb": "recursive-doubling", "bruck": "bruck", "ompi_neighborexchange": "neighbor-exchange"},
+    "alltoall": {"bruck": "bruck", "ring": "pairwise", "pair": "pairwise-exchange", "basic_linear": "linear"},
+    "reduce_scatter": {"ompi_ring": "ring", "mpich_pair": "pairwise", "ompi_basic_recursivehalving": "recursive-halving"},
+    "gather": {"ompi_basic_linear": "linear", "ompi_binomial": "binomial"},
+    "scatter": {"ompi_basic_linear": "linear", "ompi_binomial": "binomial-in-order"},
+    "barrier": {"ompi_bruck": "dissemination", "ompi_recursivedoubling": "recursive-doubling", "ompi_tree": "tree"},
+}  # fmt: skip
+_SEGMENT_BYTES = {"NTSL": 8192}  # 0: none
+_WHOLE: dict[str, Callable[[int], int]] = {"lr": lambda ranks: 4 * ranks, "NTSL": lambda ranks: _SEGMENT_BYTES["NTSL"]}
 
 
 @dataclass(frozen=True)
@@ -141,7 +108,10 @@ def answered(simgrid: SimGrid, question: Question, folder: Path, eager: bool) ->
     cases = ",".join(f"{question.collective}:{size}" for size in question.sizes)
     cells = [Cell(question, size) for size in question.sizes]
     for name, ours in ALGORITHMS[question.collective].items():
-        schedules = [Schedule(question.collective, placement.ranks, size, **ours) for size in question.sizes]
+        schedules = [
+            Schedule(question.collective, placement.ranks, size, ours, segment_bytes=_SEGMENT_BYTES.get(name, 0))
+            for size in question.sizes
+        ]
         if schedules[0].core.why_not(placement):
             continue
         simulation = Simulation(
@@ -190,9 +160,7 @@ def main() -> int:
             rows.append((abs(error), error, cell, name))
     every = [error for some in errors.values() for error in some]
     table.title(f"predicted against SimGrid's implementations: {len(every)} predictions in {len(cells)} cells, absolute error")
-    table.row("median", percentile(every, 50), 1)
-    table.row("90th percentile", percentile(every, 90), 15)
-    table.row("95th percentile", percentile(every, 95))
+    table.errors(every, (50, 1), (90, 15), (95, None))
     low, high = np.percentile([1 / (1 + error) for error in every], [2.5, 97.5])
     print(f"  simulated over predicted, 2.5th to 97.5th percentile: {low:.2f} to {high:.2f}")
     regrets = [cell.regret for cell in cells if len(cell.simulated_s) > 1]

@@ -20,8 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-from harness import Table, compiled, options, percentile
+from harness import Table, compiled, options
 from judge_draw import MACHINES, machine_of, placed
 
 from rankwise.engines.platform import Platform, parse_network
@@ -145,8 +144,7 @@ def main() -> int:
                             flush=True,
                         )
             table.title(f"{ranks} ranks: {len(errors)} steps, absolute error")
-            table.row("median", percentile(errors, 50))
-            table.row("largest", 100 * float(np.abs(errors).max()), 5)
+            table.errors(errors, (50, None), (100, 5))
     return 1 if table.missed else 0
 
 

@@ -111,9 +111,7 @@ def exchanges(table: Table, rows: Sequence[Simulated]) -> None:
         isend = [row.error(few) for row in rows if row.case.mode == "isend"]
         direct = [row.error(few) for row in rows if row.way == "direct isend"]
         bars = (1, 18, 23, 14, 2, 2, 30) if few else (1, 1, 3, 1, 2, 1, 30)
-        table.row("median", percentile(errors, 50), bars[0])
-        table.row("90th percentile", percentile(errors, 90), bars[1])
-        table.row("95th percentile", percentile(errors, 95), bars[2])
+        table.errors(errors, (50, bars[0]), (90, bars[1]), (95, bars[2]))
         table.row(f"isend alone ({len(isend)}), 90th percentile", percentile(isend, 90), bars[3])
         table.row(f"isend direct ({len(direct)}), worst", percentile(direct, 100), bars[4])
         regret = regrets(rows, few)
@@ -130,8 +128,7 @@ def exchanges(table: Table, rows: Sequence[Simulated]) -> None:
         cost = judge(row.case.program(), row.case.block_bytes, row.question.placement, row.question.machine)
         gap.append(cost.time_s / row.time_s - 1)
     table.title("the machine as predict has it, a sender's gap of its bytes included, against the same simulations")
-    table.row("median", percentile(gap, 50))
-    table.row("95th percentile", percentile(gap, 95))
+    table.errors(gap, (50, None), (95, None))
 
 
 def intervals(table: Table, rows: Sequence[Simulated], few: bool) -> None:
@@ -178,9 +175,7 @@ def stencils(table: Table, simulator: Simulator, rng: random.Random, count: int)
             rows += simulated(simulator, question)
             bar.advance(len(question.cases))
     table.title(f"stencil maps: {len(rows)} drawn")
-    errors = [row.error() for row in rows]
-    table.row("95th percentile", percentile(errors, 95))
-    table.row("worst", percentile(errors, 100), 2)
+    table.errors([row.error() for row in rows], (95, None), (100, 2))
 
 
 def tapered(table: Table, simulator: Simulator, rng: random.Random, count: int) -> None:
@@ -190,8 +185,7 @@ def tapered(table: Table, simulator: Simulator, rng: random.Random, count: int) 
             rows += simulated(simulator, draw_tapered(rng), "fat-tree:4x4:2")
             bar.advance(10)
     table.title(f"four leaves of four nodes, half as many links up: {len(rows)} rows")
-    for p, most in ((50, None), (90, None), (95, 15)):
-        table.row("median" if p == 50 else f"{p}th percentile", percentile([row.error() for row in rows], p), most)
+    table.errors([row.error() for row in rows], (50, None), (90, None), (95, 15))
     table.row("regret, mean", 100 * float(np.mean(regrets(rows))))
     table.row("regret, worst", 100 * max(regrets(rows)))
 
@@ -260,19 +254,11 @@ def clock(table: Table) -> None:
 
     made = contest()
     table.row("a contest of direct, shift and comb is made", 1e3 * seconds(contest, 11), 4, unit="ms")
-    table.row(
-        "a question is answered",
-        1e3 * seconds(lambda: [made.ranked(4096, machine) for _ in range(20)], 11) / 20,
-        0.2,
-        unit="ms",
-    )
+    answered_s = seconds(lambda: [made.ranked(4096, machine) for _ in range(20)], 11) / 20
+    table.row("a question is answered", 1e3 * answered_s, 0.2, unit="ms")
     nodes = np.random.default_rng(1).permutation(np.arange(10**6, dtype=np.int32) // 48).astype(np.int32)
-    table.row(
-        "a contest of ranks placed one by one is made",
-        seconds(lambda: contest(_core.Placement.on_nodes(nodes)), 3),
-        0.3,
-        unit="s",
-    )
+    one_by_one_s = seconds(lambda: contest(_core.Placement.on_nodes(nodes)), 3)
+    table.row("a contest of ranks placed one by one is made", one_by_one_s, 0.3, unit="s")
 
 
 def drawn(rng: random.Random, count: int) -> Iterator[Drawn]:

@@ -203,9 +203,7 @@ def main() -> int:
                     print(f"{what}: " + ", ".join(f"{100 * error:+.2f}" for error in found), flush=True)
     ordered = [error for what, found in errors.items() if not what.startswith("master") for error in found]
     table.title(f"{len(ordered)} answers of programs that receive from named sources; {len(refused)} without a step")
-    table.row("median error", 100 * float(np.median(np.abs(ordered))), 1.0)
-    table.row("95th percentile", 100 * float(np.percentile(np.abs(ordered), 95)), 3.0)
-    table.row("largest", 100 * float(np.abs(ordered).max()))
+    table.errors(ordered, (50, 1), (95, 3), (100, None))
     ratios = 1 / (1 + np.array(ordered))
     table.row("simulated / predicted, 2.5th percentile", float(np.percentile(ratios, 2.5)), unit="")
     table.row("simulated / predicted, 97.5th percentile", float(np.percentile(ratios, 97.5)), unit="")

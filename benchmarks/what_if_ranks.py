@@ -160,24 +160,17 @@ def main() -> int:
                     what += f" (the recorded step {100 * row.judged:+.2f} %)"
                     print(f"{what}, interval ±{100 * row.half_width:.0f} % {within}", flush=True)
     clean = [row for row in rows if row.program != "hot-centre"]
-    errors = np.abs([row.error for row in clean])
-    table.title(
-        f"{len(clean)} answers of {len({row.program for row in clean})} programs, the right grid; {len(refused)} refused"
-    )
-    table.row("median error of time", 100 * float(np.median(errors)), 3.0 if asked.laws else 1.0)
-    table.row("95th percentile", 100 * float(np.percentile(errors, 95)), 10.0 if asked.laws else 3.0)
-    table.row("largest", 100 * float(errors.max()))
-    carried = np.abs([(1 + row.error) / (1 + row.judged) - 1 for row in clean])
-    table.row("of that by carrying over, median", 100 * float(np.median(carried)))
-    table.row("95th percentile", 100 * float(np.percentile(carried, 95)))
+    programs = len({row.program for row in clean})
+    table.title(f"{len(clean)} answers of {programs} programs, the right grid, error of time; {len(refused)} refused")
+    table.errors([row.error for row in clean], (50, 3 if asked.laws else 1), (95, 10 if asked.laws else 3), (100, None))
+    table.title("of that by carrying over")
+    table.errors([(1 + row.error) / (1 + row.judged) - 1 for row in clean], (50, None), (95, None))
+    table.title("pairs of ranks, and intervals")
     table.row("answers with fewer than 99 % of pairs right", sum(row.pairs < 0.99 for row in rows), 0, unit="")
     table.row("answers wrong by more than three intervals", sum(row.beyond > 3 for row in rows), 0, unit="")
     table.row("outside the interval", 100 * float(np.mean([not row.held for row in rows])), 10)
-    table.row(
-        "half width of the interval, median",
-        100 * float(np.median([row.half_width for row in rows])),
-        10 if asked.laws else None,
-    )
+    half_width = float(np.median([row.half_width for row in rows]))
+    table.row("half width of the interval, median", 100 * half_width, 10 if asked.laws else None)
     return 1 if table.missed else 0
 
 
