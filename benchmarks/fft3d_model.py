@@ -10,41 +10,26 @@ are told apart: without them the bars are judged. Exits with 1 where a bar is mi
     python benchmarks/fft3d_model.py --later 3 --draw 10   # ten lengths, three later runs of each
 """
 
-import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from statistics import fmean
 
-from harness import options
+from harness import Table, asked, load, options
 
 LENGTHS = (
     16, 17, 20, 24, 27, 31, 32, 36, 37, 40, 45, 48, 53, 56, 61, 64, 67, 72, 80, 84, 90, 96, 97, 100, 108, 112, 120, 127, 128,
-    140,
-    144, 154, 160, 180, 192, 200, 210, 225, 243, 256,
+    140, 144, 154, 160, 180, 192, 200, 210, 225, 243, 256,
 )  # fmt: skip
-BARS = {"total": 0.06, "compute": 0.05, "shuffle": 0.08, "exchange": 0.12}
-WORST, INSIDE, LEAST_SHARE = 0.20, 0.93, 0.1
-
-
-def ask(folder: Path, *arguments: str) -> dict:
-    """Return what a command of rankwise says in JSON."""
-    command = [sys.executable, "-m", "rankwise", *arguments, "--json"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode not in (0, 1, 6) or not done.stdout:
-        sys.exit(f"{' '.join(command)} failed: {done.stderr[-500:]}")
-    return json.loads(done.stdout)
+BARS = {"total": 6, "compute": 5, "shuffle": 8, "exchange": 12}  # in the mean, in per cent
+WORST, INSIDE, LEAST_SHARE = 20, 93, 0.1
 
 
 def validated(folder: Path, n: int, ranks: int, seconds: float) -> dict:
     """Return the errors of one length, and whether other programs disturbed it."""
-    profile = str(folder / "machine.json")
-    [row] = ask(
-        folder, "validate", "fft3d", "--n", str(n), "--ranks", str(ranks), "--seconds", str(seconds), "--profile", profile
-    )["rows"]
+    words = ("validate", "fft3d", "--n", str(n), "--ranks", str(ranks), "--seconds", str(seconds), "--profile", "machine.json")
+    [row] = asked(*words, cwd=folder, ends=(1,))["rows"]
     phases = row["measured"]["phases"]
     errors = {"total": row["error"]}
     for name, error in row["phase_errors"].items():
@@ -56,37 +41,26 @@ def validated(folder: Path, n: int, ranks: int, seconds: float) -> dict:
     }  # fmt: skip
 
 
-def judge(rows: list[dict]) -> list[str]:
-    """Print the mean errors of some rows and return what misses a bar."""
-    missed = []
+def judge(table: Table, rows: list[dict], has_bars: bool) -> None:
+    """Print the mean and worst errors of some rows."""
     for name, bar in BARS.items():
-        sizes = [abs(row["errors"][name]) for row in rows if name in row["errors"]]
-        if not sizes:
-            continue
-        print(
-            f"{name:9} mean {100 * fmean(sizes):5.1f} %  worst {100 * max(sizes):5.1f} %  of {len(sizes)}  (bar "
-            f"{100 * bar:.0f} %)"
-        )
-        if fmean(sizes) > bar or (name == "total" and max(sizes) > WORST):
-            missed.append(name)
-    return missed
+        sizes = [100 * abs(row["errors"][name]) for row in rows if name in row["errors"]]
+        if sizes:
+            table.row(f"{name}, mean of {len(sizes)}", fmean(sizes), bar if has_bars else None)
+            table.row(f"{name}, worst", max(sizes), WORST if has_bars and name == "total" else None)
 
 
 def later(folder: Path, cases: list[tuple[int, int]], runs: int) -> float:
     """Return the share of later runs whose median lies inside the interval predicted from kept parts."""
-    profile = str(folder / "machine.json")
     spans = {}
-    for n, ranks in cases:  # all are kept before any is asked for: intervals know all launches
-        ask(folder, "predict", "fft3d", "--n", str(n), "--ranks", str(ranks), "--grid", f"{ranks}x1", "--profile", profile)
-    for n, ranks in cases:
-        [row] = ask(
-            folder, "predict", "fft3d", "--n", str(n), "--ranks", str(ranks), "--grid", f"{ranks}x1", "--profile", profile
-        )["rows"]
+    for n, ranks in 2 * cases:  # all are kept before any is asked for: intervals know all launches
+        words = ("--n", str(n), "--ranks", str(ranks), "--grid", f"{ranks}x1", "--profile", "machine.json")
+        [row] = asked("predict", "fft3d", *words, cwd=folder)["rows"]
         spans[n, ranks] = row["time_lo_s"], row["time_hi_s"]
     inside = []
     for _ in range(runs):
         for n, ranks in cases:
-            [row] = ask(folder, "run", "fft3d", "--n", str(n), "--ranks", str(ranks), "--seconds", "0.3")["rows"]
+            [row] = asked("run", "fft3d", "--n", str(n), "--ranks", str(ranks), "--seconds", "0.3", cwd=folder)["rows"]
             low, high = spans[n, ranks]
             inside.append(low <= row["time_s"] <= high)
             if not inside[-1]:
@@ -105,33 +79,28 @@ def main() -> int:
     arguments = parser.parse_args()
     lengths = sorted(random.Random(arguments.seed).sample(LENGTHS, min(arguments.draw, len(LENGTHS))))
     cases = [(n, int(ranks)) for n in lengths for ranks in arguments.ranks.split(",")]
-    missed = []
+    table = Table()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ask(folder, "measure", "-o", "machine.json", "--seconds", "4")
-        print(f"load {os.getloadavg()[0]:.1f}, {len(os.sched_getaffinity(0))} cores")
+        asked("measure", "-o", "machine.json", "--seconds", "4", cwd=folder)
+        print(load())
         rows = []
         for n, ranks in [] if arguments.only_later else cases:
             row = validated(folder, n, ranks, arguments.seconds)
             rows.append(row)
             texts = "  ".join(f"{name} {100 * error:+6.1f} %" for name, error in row["errors"].items())
-            print(
-                f"{n:4} {ranks}  {1e3 * row['time_s']:9.3f} ms  {texts}{'  disturbed' if row['disturbed'] else ''}", flush=True
-            )
+            told = "  disturbed" if row["disturbed"] else ""
+            print(f"{n:4} {ranks}  {1e3 * row['time_s']:9.3f} ms  {texts}{told}", flush=True)
         quiet = [row for row in rows if not row["disturbed"]]
         if rows:
-            print(f"{len(quiet)} of {len(rows)} rows undisturbed; all of them:")
-            judge(rows)
-            print("undisturbed:")
-            missed = judge(quiet)
+            table.title(f"all {len(rows)} rows")
+            judge(table, rows, False)
+            table.title(f"the {len(quiet)} that nothing disturbed")
+            judge(table, quiet, True)
         if arguments.later:
             share = later(folder, cases, arguments.later)
-            print(f"{100 * share:.0f} % of later runs inside the interval of kept parts (bar {100 * INSIDE:.0f} %)")
-            missed += ["later runs"] if share < INSIDE else []
-    if missed or (rows and not quiet):
-        print(f"missed: {', '.join(missed) or 'no row was undisturbed'}", file=sys.stderr)
-        return 1
-    return 0
+            table.row("later runs inside the interval of kept parts", 100 * share, least=INSIDE)
+    return 1 if table.missed or (rows and not quiet) else 0
 
 
 if __name__ == "__main__":

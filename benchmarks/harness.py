@@ -55,6 +55,15 @@ def records(words: Sequence[object], environment: Mapping[str, str] | None = Non
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def asked(*words: str, cwd: Path, ends: Sequence[int] = ()) -> dict[str, Any]:
+    """Return what rankwise answers in JSON, run in a folder, that ends with 0, with 6 (poor quality), or with what is given."""
+    command = [sys.executable, "-m", "rankwise", *words, "--json"]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    if done.returncode not in (0, 6, *ends):
+        sys.exit(f"{' '.join(words)}: {done.stderr}")
+    return dict(json.loads(done.stdout))
+
+
 @dataclass(frozen=True)
 class Median:
     """A median with its 95 % interval by order statistics."""

@@ -11,9 +11,7 @@ verdict says, and by how much alpha moves. Exits with 1 when a bar is missed.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from harness import options
+from harness import asked, ended, options
 
 BARS = {"raw": 0.12, "normalised": 0.05}
 COMPETITION_BAR = 0.15
@@ -39,14 +37,9 @@ class Session:
 
 
 def session(folder: Path, number: int, options: argparse.Namespace) -> Session:
-    program = shutil.which("rankwise", path=str(Path(sys.executable).parent)) or "rankwise"
     load = os.getloadavg()[0]
-    output = subprocess.run(
-        [program, "measure", "pingpong", "-o", str(folder / f"{number}.json"), "--seconds", str(options.seconds), "--links",
-         options.link, "--statistic", options.statistic, "--json"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    ).stdout  # fmt: skip
-    profile = json.loads(output)
+    words = ("measure", "pingpong", "-o", f"{number}.json", "--seconds", str(options.seconds), "--links", options.link)
+    profile = asked(*words, "--statistic", options.statistic, cwd=folder)
     link = profile["links"][options.link]
     return Session(load, link["alpha_s"], link["beta_s_per_byte"], link["reference_loop_s"], profile["source"]["trust"],
                    profile["warnings"])  # fmt: skip
@@ -109,9 +102,7 @@ def main() -> int:
             print(f"alpha beside a rival: {100 * moved:+.1f} % (median of {len(ratios)})  bar ± {100 * COMPETITION_BAR:.0f} %")
             if abs(moved) > COMPETITION_BAR:
                 missed.append("alpha beside a rival")
-    for what in missed:
-        print(f"missed: {what}", file=sys.stderr)
-    return 1 if missed else 0
+    return ended(missed)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import options
+from harness import Table, load, options
 
 from rankwise.api.rows import validation_blocks
 from rankwise.blocks.terminal import show
@@ -68,10 +68,9 @@ def main() -> None:
     composed = [
         c.paired.error for c in validation.comparisons if c.paired and c.paired.error is not None and _is_composed(c.exchange)
     ]
-    print(
-        f"load {before:.1f} before, {os.getloadavg()[0]:.1f} after; {len(validation.comparisons)} rows in {took_s:.0f} s "
-        "(bar: 60 s)"
-    )
+    table = Table()
+    table.title(f"load {before:.1f} before, {load()} after; {len(validation.comparisons)} rows")
+    table.row("took", took_s, 60, "s")
     for name, value, least, most in (
         ("mean error", paired.error, 0.0, 0.06),
         (f"worst algorithm and mode ({worst.group})", worst.error, 0.0, 0.10),
@@ -79,14 +78,8 @@ def main() -> None:
         ("share inside the interval", paired.share_inside, 0.93, 0.98),
         ("half-width of the interval", paired.half_width, 0.0, 0.20),
     ):
-        print(
-            f"{name}: {100 * value:.1f} % (bar: {100 * least:.0f} to {100 * most:.0f} %): "
-            f"{'yes' if least <= value <= most else 'NO'}"
-        )
-    print(
-        f"of {len(composed)} rows that are put together of several steps: "
-        f"{100 * sum(map(abs, composed)) / max(1, len(composed)):.1f} %"
-    )
+        table.row(name, 100 * value, 100 * most, least=100 * least)
+    table.row(f"of {len(composed)} rows that are put together of several steps", 100 * sum(map(abs, composed)) / len(composed))
 
 
 def _is_composed(case: ExchangeCase) -> bool:
