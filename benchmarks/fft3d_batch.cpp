@@ -7,7 +7,7 @@
 //
 // Prints a JSON line {"n": ..., "ranks": ..., "batch": ..., "variant": ..., "ours_s": [...], "ours_in_place_s": [...],
 // "one_by_one_s": [...], "fftw_in_place_s": [...], "fftw_out_of_place_s": [...], "fftw_one_field_s": [...]}: the maximum over ranks, repetition by
-// repetition; fftw_one_field_s: as many transforms of one and the same field. fft3d_batch.py makes ratios.
+// repetition; fftw_one_field_s: as many transforms of one and the same field. fft3d.py --batch makes ratios.
 #include <cstdlib>
 #include <string>
 

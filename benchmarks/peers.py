@@ -66,7 +66,7 @@ COMPARISONS = (
     Comparison("preload", "preload_neighbor.py --cases 8,1 16,4 32,4 64,1", "MPI"),
     Comparison("fft", f"fft3d.py {_SYSTEM}/fft3d_peers --mpiexec mpiexec.openmpi --sizes 32,64,128 --ranks 1,2", "FFTW-MPI",
                (f"{_SYSTEM}/fft3d_peers",)),
-    Comparison("fft-batch", f"fft3d_batch.py {_SYSTEM}/fft3d_batch --mpiexec mpiexec.openmpi", "FFTW-MPI",
+    Comparison("fft-batch", f"fft3d.py {_SYSTEM}/fft3d_batch --mpiexec mpiexec.openmpi --batch 16", "FFTW-MPI",
                (f"{_SYSTEM}/fft3d_batch",)),
     Comparison("grids", "mapping_quality.py --families 24 --seed 5 --effort 10ms --most-ranks 5000",
                "METIS, KaHIP, KaMinPar, Scotch", ("pymetis",)),
