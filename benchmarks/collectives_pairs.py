@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import COLLECTIVE, OnNodes, compiled, linked_with, nodes_up, options
+from harness import AS_ROOT, COLLECTIVE, OnNodes, compiled, linked_with, nodes_up, options
 
 from rankwise import _core
 from rankwise.collectives.selection import Call, Selection, named, rules_of
@@ -70,7 +70,7 @@ class OpenMpi:
         for old in self._program.parent.glob("pairs.*"):
             old.unlink()
         words = [word for name, value in parameters.items() for word in ("--mca", name, str(value))]
-        allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": os.environ["PATH"]}
+        allowed = {**AS_ROOT, "PATH": os.environ["PATH"]}
         program = [str(self._program), kind, str(self.size_of(schedule.ranks)), str(TIMES)]
         subprocess.run(
             [self._mpirun, "--oversubscribe", "-np", str(schedule.ranks), *words, *program],

@@ -83,6 +83,14 @@ def _kaminpar(graph: Rows, nodes: int, seed: int, directory: Path) -> Iterator[P
         yield np.array(solver.compute_partition(loaded, k=nodes, eps=imbalance), np.int32)
 
 
+def _of_scotch(path: Path) -> Parts:
+    """Read a map that Scotch has written: rows of a vertex and its part."""
+    table = np.loadtxt(path, dtype=np.int64, skiprows=1)
+    parts = np.zeros(len(table), np.int32)
+    parts[table[:, 0]] = table[:, 1]
+    return parts
+
+
 def _scotch(graph: Rows, nodes: int, seed: int, directory: Path) -> Iterator[Parts]:
     program = shutil.which("scotch_gpart") or shutil.which("gpart")
     if program is None:
@@ -94,10 +102,7 @@ def _scotch(graph: Rows, nodes: int, seed: int, directory: Path) -> Iterator[Par
             subprocess.run(words, check=True, capture_output=True, timeout=30)
         except subprocess.TimeoutExpired:  # Scotch 7.0 never ends on some small graphs
             continue
-        table = np.loadtxt(out, dtype=np.int64, skiprows=1)
-        parts = np.zeros(graph.vertices, np.int32)
-        parts[table[:, 0]] = table[:, 1]
-        yield parts
+        yield _of_scotch(out)
 
 
 PEERS: dict[str, Callable[[Rows, int, int, Path], Iterator[Parts]]] = {
@@ -150,9 +155,7 @@ def compare_switches(seed: int, steps: int, cost: int) -> None:
             target, out = Path(folder) / "target.tgt", Path(folder) / "scotch.map"
             target.write_text(f"tleaf 2 {switches} {cost - 1} {below} 1\n")
             subprocess.run([program, Path(folder) / "graph.grf", target, out, "-b0"], check=True, capture_output=True)
-            table = np.loadtxt(out, dtype=np.int64, skiprows=1)
-        theirs = np.zeros(graph.vertices, np.int32)
-        theirs[table[:, 0]] = table[:, 1]
+            theirs = _of_scotch(out)
         ratios.append(costs(own) / costs(theirs))
         largest = np.bincount(theirs).max()
         print(f"{name:22} ours {costs(own):8}, Scotch {costs(theirs):8} (largest node {largest}): {ratios[-1]:.3f}")
@@ -202,18 +205,13 @@ def main() -> None:
             print(number, family, graph.vertices, nodes, ours, cuts, flush=True)
     for what in sorted(missing):
         print(f"missing: {what}")
-    print(
-        f"{given.graphs} graphs, seed {given.seed}, effort {given.effort}, longest {longest_s:.1f} s of a core; exact sizes "
-        "in all"
-    )
+    drawn_are = f"{given.graphs} graphs, seed {given.seed}, effort {given.effort}"
+    print(f"{drawn_are}, longest {longest_s:.1f} s of a core; exact sizes in all")
     for name, counts in outcome.items():
-        keep_row(
-            f"cut of {given.graphs} graphs, exact sizes, at most {given.effort} each", name, median(np.array(ratios[name]))
-        )
-        mean = math.exp(sum(map(math.log, ratios[name])) / len(ratios[name]))
-        print(
-            f"{name:16} wins {counts['win']:3}, ties {counts['tie']:3}, losses {counts['loss']:3}; our cut over its: {mean:.3f}"
-        )
+        keep_row(f"cut of {given.graphs} graphs, exact sizes, at most {given.effort} each", name, median(ratios[name]))
+        mean = statistics.geometric_mean(ratios[name])
+        told = ", ".join(f"{which} {counts[end]:3}" for which, end in (("wins", "win"), ("ties", "tie"), ("losses", "loss")))
+        print(f"{name:16} {told}; our cut over its: {mean:.3f}")
     print("\n".join(lines))
 
 

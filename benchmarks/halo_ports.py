@@ -33,10 +33,9 @@ from typing import Any
 
 import numpy as np
 import sources
-from harness import options
+from harness import AS_ROOT, ended, load, median, options
 
 from rankwise.observe.record import read_record
-from rankwise.statistics import median_interval_95
 from rankwise.units import format_time
 
 _PORTS = Path(__file__).parent / "ports"
@@ -93,21 +92,14 @@ class Port:
 
 PORTS = {
     "comd": Port("comd", "haloExchange", ["comd.c"], ["-DKIND=(uintptr_t)a", "-DONLY=0"]),
-    "comd-forces": Port(
-        "comd", "haloExchange", ["comd_forces.c"], ["-DKIND=(uintptr_t)a", "-DONLY=1"], ("initForceHaloExchange",)
-    ),
+    "comd-forces": Port("comd", "haloExchange", ["comd_forces.c"], ["-DKIND=(uintptr_t)a", "-DONLY=1"],
+                        ("initForceHaloExchange",)),
     "atoms": Port("", "exchange", ["atoms.c"], ["-DKIND=*(int*)b", "-DROUND=*(int*)a"]),
-    "cloverleaf": Port(
-        "cloverleaf",
-        "__clover_module_MOD_clover_exchange",
-        ["cloverleaf.f90"],
-        ["-DFORTRAN", "-DKIND=mixed(*(int*)b, *(void**)a, 60)"],
-    ),
-    **{
-        f"minighost-{mode}": Port("minighost", f"__mg_{mode}_mod_MOD_mg_{mode}", ["minighost.f90"], ["-DFORTRAN"])
-        for mode in ("bspma", "svaf", "bspma_diags", "svaf_diags")
-    },
-}
+    "cloverleaf": Port("cloverleaf", "__clover_module_MOD_clover_exchange", ["cloverleaf.f90"],
+                       ["-DFORTRAN", "-DKIND=mixed(*(int*)b, *(void**)a, 60)"]),
+    **{f"minighost-{mode}": Port("minighost", f"__mg_{mode}_mod_MOD_mg_{mode}", ["minighost.f90"], ["-DFORTRAN"])
+       for mode in ("bspma", "svaf", "bspma_diags", "svaf_diags")},
+}  # fmt: skip
 
 
 def _cases() -> list[Case]:
@@ -154,11 +146,8 @@ def in_order(files: list[Path]) -> list[Path]:
         text = path.read_text(errors="replace").lower()
         makes.update(dict.fromkeys(re.findall(r"^\s*module +(\w+)\s*$", text, re.M), path))
         uses[path] = re.findall(r"^\s*use +(\w+)", text, re.M)
-    return list(
-        TopologicalSorter(
-            {path: {makes[name] for name in uses[path] if name in makes} - {path} for path in files}
-        ).static_order()
-    )
+    before = {path: {makes[name] for name in uses[path] if name in makes} - {path} for path in files}
+    return list(TopologicalSorter(before).static_order())
 
 
 class Bench:
@@ -180,13 +169,9 @@ class Bench:
         folder.mkdir()
         include = [f"-I{self.prefix}/include", f"-I{_PORTS}"]
         ours = [_PORTS / file for file in port.files]
-        wrapped = [
-            port.exchange,
-            *port.wraps,
-            *(("mpi_allreduce_", "mpi_reduce_") if "-DFORTRAN" in port.defines else ("MPI_Allreduce",)),
-        ]
+        reductions = ("mpi_allreduce_", "mpi_reduce_") if "-DFORTRAN" in port.defines else ("MPI_Allreduce",)
         library = [f"-L{self.prefix}/lib", "-lrankwise", f"-Wl,-rpath,{self.prefix}/lib", "-lm"]
-        wrap = [f"-Wl,--wrap={symbol}" for symbol in wrapped]
+        wrap = [f"-Wl,--wrap={symbol}" for symbol in (port.exchange, *port.wraps, *reductions)]
         c = [self.cc, "-w", "-std=gnu11", "-O2", *include]
         self._run(folder, [*c, f"-DEXCHANGE={port.exchange}", *port.defines, "-c", _PORTS / "paired.c"])
         if port.program in ("comd", ""):
@@ -196,16 +181,9 @@ class Bench:
         files, flags, c_files = self._fortran_sources(port)
         (folder / "mpi_3.h").write_text(_MPI_3)
         self._run(folder, [*c, "-include", "mpi_3.h", *flags, "-c", *c_files])
-        fortran = [
-            self.fc,
-            "-w",
-            "-O2",
-            "-ffree-form",
-            "-ffree-line-length-none",
-            "-fallow-argument-mismatch",
-            f"-I{self.prefix}/include/rankwise/fortran",
-        ]
-        self._run(folder, [*fortran, *flags, "-c", *in_order(files), *ours])
+        free = ("-ffree-form", "-ffree-line-length-none", "-fallow-argument-mismatch")
+        fortran = [self.fc, "-w", "-O2", *free, f"-I{self.prefix}/include/rankwise/fortran", *flags]
+        self._run(folder, [*fortran, "-c", *in_order(files), *ours])
         self._run(folder, [self.fc, *sorted(folder.glob("*.o")), *wrap, "-lrankwise_fortran", *library, "-o", program])
         return program
 
@@ -243,14 +221,8 @@ class Bench:
         if case.deck:
             (program.parent / "clover.in").write_text(case.deck.replace("STEPS", str(steps)))
         report = program.parent / f"{which}.json"
-        environment = {
-            **os.environ,
-            "PORT": which,
-            "PORT_REPORT": str(report),
-            "OMPI_ALLOW_RUN_AS_ROOT": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        }
-        done = subprocess.run(words, cwd=program.parent, env=environment, capture_output=True, text=True)
+        environment = {"PORT": which, "PORT_REPORT": str(report), **AS_ROOT}
+        done = subprocess.run(words, cwd=program.parent, env=os.environ | environment, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{' '.join(words)}: {(done.stderr or done.stdout)[-2000:]}")
         return dict(json.loads(report.read_text()))
@@ -290,7 +262,7 @@ def main() -> int:
     parser.add_argument("--no-times", action="store_true", help="bits and bytes alone")
     parser.add_argument("--no-bytes", action="store_true", help="bits and times alone")
     given = parser.parse_args()
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {given.mpi}; rankwise in {given.prefix}")
+    print(f"{load()}; {given.mpi}; rankwise in {given.prefix}")
     columns = "{:<27} {:>5} {:>5} {:>5}  {:>13}  {:>23}  {:>17}  {}"
     print(columns.format("own and ours:", "ranks", "lines", "bits", "messages", "kB a step", "time", "ratio"), flush=True)
     missed = []
@@ -310,16 +282,14 @@ def main() -> int:
                 failed |= round(sent / own_bytes, 3) > case.bytes
             if not given.no_times:
                 ratios, medians = ratios_of(bench.run(case, "turns", case.steps))
-                low, high = median_interval_95(ratios)
-                own, ours = (format_time(median) for median in medians)
-                times = (f"{own} {ours:>8}", f"{np.median(ratios):.3f} [{low:.3f}, {high:.3f}]")
-                failed |= low > case.time
+                of_all = median(ratios)
+                own, ours = map(format_time, medians)
+                times = (f"{own} {ours:>8}", str(of_all))
+                failed |= of_all.low > case.time
             row = columns.format(case.name, case.ranks, lines, "same" if same else "OTHER", *counts, *times)
             print(row + ("  MISSED" if failed else ""), flush=True)
             missed += [case.name] * failed
-    if missed:
-        print(f"missed: {'; '.join(missed)}", file=sys.stderr)
-    return int(bool(missed))
+    return ended(missed, between="; ")
 
 
 if __name__ == "__main__":

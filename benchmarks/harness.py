@@ -40,6 +40,7 @@ def linked_with(prefix: Path) -> list[str]:
     return [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lmpi"]
 
 
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # Open MPI's
 COLLECTIVE = Path(__file__).with_name("collective.c")
 
 

@@ -23,7 +23,7 @@ from datetime import date
 from importlib import metadata
 from pathlib import Path
 
-from harness import ROWS, busy_s, options
+from harness import AS_ROOT, ROWS, busy_s, options
 
 from rankwise.errors import EXIT_UNUSABLE
 from rankwise.launch.mpi import find_mpi
@@ -114,10 +114,8 @@ def rows_of(one: Comparison) -> Iterator[dict[str, object]]:
         kept = Path(folder) / "rows"
         words = shlex.split(one.command)
         command = [sys.executable, str(HERE / words[0]), *words[1:]]
-        environment = os.environ | {ROWS: str(kept), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        done = subprocess.run(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
-        )
+        environment = os.environ | {ROWS: str(kept), **AS_ROOT}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         lines = kept.read_text().splitlines() if kept.exists() else []
         if not lines:
             raise RuntimeError((done.stderr.strip().splitlines() or ["it printed no figure"])[-1])
