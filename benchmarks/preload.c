@@ -1,11 +1,11 @@
 /* The halo of a periodic box of n^3 doubles, one layer, on a graph of 26 neighbours, by MPI_Neighbor_alltoallw with 26 subarray
  * types a side: as the preload serves it and as MPI does, by turns in one run; and what a call costs that is left to MPI.
  *
- *   RANKWISE_NEIGHBOR=always LD_PRELOAD=librankwise_preload.so mpiexec -n 2 preload_neighbor REPETITIONS N,FIELDS ...
- *   RANKWISE_NEIGHBOR=auto   LD_PRELOAD=librankwise_preload.so mpiexec -n 1 preload_neighbor REPETITIONS pass
+ *   RANKWISE_NEIGHBOR=always LD_PRELOAD=librankwise_preload.so mpiexec -n 2 preload REPETITIONS N,FIELDS ...
+ *   RANKWISE_NEIGHBOR=auto   LD_PRELOAD=librankwise_preload.so mpiexec -n 1 preload REPETITIONS pass
  *
  * Prints JSON lines: {"n":, "fields":, "through_s": [...], "own_s": [...]}, the largest time of the ranks, repetition by repetition.
- * preload_neighbor.py builds and runs it. */
+ * preload.py builds and runs it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
