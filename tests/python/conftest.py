@@ -7,6 +7,7 @@ import getpass
 import io
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ import pytest
 from breadth import ALL
 from rankwise.launch.mpi import Mpi, find_mpi
 from rankwise.launch.remains import orphans, remove
+from verbs import Rankwise, Refused, Result
 
 _BEGUN_UNIX_S = time.time()
 
@@ -93,17 +95,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def junit_class(nodeid: str) -> str:
     """Return a test's class in JUnit files."""
     return nodeid.partition("[")[0].rpartition("::")[0].removesuffix(".py").replace("/", ".").replace("::", ".")
-
-
-class Result:
-    """What a command line gave: exit code, stdout, stderr."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @pytest.fixture(autouse=True)
@@ -178,15 +169,15 @@ def screens_hold(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
-    """Run the command line in an empty folder; stdout and stderr apart, never a traceback."""
+def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Rankwise:
+    """Run a command line, and words that follow it, in an empty folder; stdout and stderr apart, never a traceback."""
     from rankwise.cli.main import run
 
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: str | Path) -> Result:
+    def call(line: str = "", *arguments: str | Path) -> Result:
         capsys.readouterr()
-        code = run([str(argument) for argument in arguments])
+        code = run([*shlex.split(line), *map(str, arguments)])
         out, err = capsys.readouterr()
         assert "Traceback" not in err
         return Result(code, out, err)
@@ -195,7 +186,20 @@ def rankwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 @pytest.fixture
-def imported(rankwise: Callable[..., Result]) -> Callable[..., Path]:
+def refused(rankwise: Rankwise) -> Refused:
+    """Run a command line that is wrong and return its complaint: one line, exit code 2, no result."""
+
+    def call(line: str, *arguments: str | Path) -> str:
+        found = rankwise(line, *arguments)
+        assert found.code == 2 and (found.out == "" or set(found.json) == {"error"}), found.err
+        assert found.err.startswith("rankwise: ") and found.err.count("\n") == 1, found.err
+        return found.err
+
+    return call
+
+
+@pytest.fixture
+def imported(rankwise: Rankwise) -> Callable[..., Path]:
     """Write the profile of a published table's ping-pongs over a link class."""
 
     def profile(link: str, output: str = "machine.json") -> Path:

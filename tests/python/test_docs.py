@@ -19,6 +19,7 @@ import pytest
 from pages import PAGES, ROOT, Block, blocks
 from rankwise.header import write
 from rankwise.launch.mpi import Mpi
+from verbs import Rankwise
 
 FRAMES = Path(__file__).parent / "frames"
 SHELL = ("sh", "bash")
@@ -91,7 +92,7 @@ def outputs() -> dict[str, str]:
 
 @pytest.fixture
 def run(
-    rankwise: Callable[..., Any], folder: Path, outputs: dict[str, str], mpi: Mpi, cache: Path, monkeypatch: pytest.MonkeyPatch
+    rankwise: Rankwise, folder: Path, outputs: dict[str, str], mpi: Mpi, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Run:
     """Run one line as a reader would and return its stdout; those of rankwise in this process."""
     monkeypatch.chdir(folder)
@@ -114,7 +115,7 @@ def run(
     return once
 
 
-def _printed_by(rankwise: Callable[..., Any], line: str) -> str:
+def _printed_by(rankwise: Rankwise, line: str) -> str:
     for wanted, given in SHORTER:
         line = re.sub(wanted, given, line)
     words = shlex.split(line, comments=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
@@ -17,8 +16,7 @@ from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.machine.profile import LINK_CLASSES
 from rankwise.questions import words_of
 from straight import link, machine
-
-Rankwise = Callable[..., Any]
+from verbs import Rankwise
 
 
 @pytest.fixture
@@ -44,19 +42,14 @@ def shows_itself(found: Any) -> None:
 
 def test_predictions_and_choices_are_those_of_the_verbs(rankwise: Rankwise, profile: Path) -> None:
     rows = rw.predict(rw.Exchange(cutoff=[1, 2], size=[8, 4096], ranks=8), profile)
-    printed = rankwise(
-        "predict", "exchange", "--cutoff", "1,2", "--bytes", "8,4096", "--ranks", "8", "--profile", profile, "--json"
-    )
+    printed = rankwise(f"predict exchange --cutoff 1,2 --bytes 8,4096 --ranks 8 --profile {profile} --json")
     assert rows.to_dict() == printed.json and len(rows.records()) == 8
     chosen = rw.choose(rw.Exchange(dims=(4, 4), cutoff=2, size=4096), rw.load(profile), rw.Ranks(ranks_per_node=4))
-    asked = ("--dims", "4x4", "--cutoff", "2", "--bytes", "4096", "--ranks-per-node", "4", "--profile", profile, "--json")
-    assert chosen.to_dict() == rankwise("choose", *asked).json
+    asked = f"--dims 4x4 --cutoff 2 --bytes 4096 --ranks-per-node 4 --profile {profile} --json"
+    assert chosen.to_dict() == rankwise(f"choose {asked}").json
     assert {row["algorithm"] for row in chosen.records()} > {"shift", "direct"}  # what is not named is free
     ranked = rw.choose(rw.Alltoall(ranks=4, size=1000), profile)
-    assert (
-        ranked.to_dict()
-        == rankwise("choose", "alltoall", "--ranks", "4", "--bytes", "1000", "--profile", profile, "--json").json
-    )
+    assert ranked.to_dict() == rankwise(f"choose alltoall --ranks 4 --bytes 1000 --profile {profile} --json").json
     for found in (rows, chosen, ranked):
         shows_itself(found)
         assert found.plot()._repr_svg_().startswith("<svg")
@@ -64,9 +57,7 @@ def test_predictions_and_choices_are_those_of_the_verbs(rankwise: Rankwise, prof
 
 def test_maps_are_those_of_the_verb(rankwise: Rankwise, profile: Path) -> None:
     found = rw.map(rw.Placing(grid=(8, 6), nodes=4, ppn=12, periodic=(True, False), profile=str(profile)))
-    printed = rankwise(
-        "map", "--grid", "8x6", "--nodes", "4", "--ppn", "12", "--periodic", "1,0", "--profile", profile, "--json"
-    )
+    printed = rankwise(f"map --grid 8x6 --nodes 4 --ppn 12 --periodic 1,0 --profile {profile} --json")
     assert without(found.to_dict(), "seconds") == without(printed.json, "seconds")
     assert found.best.node_of_cell is not None and found.best.algorithm == printed.json["recommended"]
     shows_itself(found)
@@ -77,14 +68,14 @@ def test_projections_are_those_of_the_verb(rankwise: Rankwise) -> None:
     frontier = rw.Described("frontier", vary=["link_bandwidth=0.5x:2x"])
     fft = rw.project(rw.FftProjection(n=4096, nodes=512), frontier)
     words = ("--machine", "frontier", "--vary", "link_bandwidth=0.5x:2x", "--json")
-    assert fft.to_dict() == rankwise("project", "fft3d", "--n", "4096", "--nodes", "512", *words).json
+    assert fft.to_dict() == rankwise("project fft3d --n 4096 --nodes 512", *words).json
     on = rw.Described("frontier", latency="2us", against="alps")
     exchange = rw.project(rw.Exchange(cutoff=1, size=1000), on)
     words = ("--machine", "frontier", "--latency", "2us", "--against", "alps", "--json")
-    assert exchange.to_dict() == rankwise("project", "exchange", "--cutoff", "1", "--bytes", "1000", *words).json
+    assert exchange.to_dict() == rankwise("project exchange --cutoff 1 --bytes 1000", *words).json
     code = rw.project(rw.StencilCode(cells=(512, 512, 512), nodes=[64, 512]), rw.Described("frontier", latency="2us"))
     words = ("--machine", "frontier", "--latency", "2us", "--json")
-    assert code.to_dict() == rankwise("project", "stencil", "--cells", "512x512x512", "--nodes", "64,512", *words).json
+    assert code.to_dict() == rankwise("project stencil --cells 512x512x512 --nodes 64,512", *words).json
     for found in (fft, exchange, code):
         shows_itself(found)
         assert found.plot().svg().startswith("<svg")
@@ -92,7 +83,7 @@ def test_projections_are_those_of_the_verb(rankwise: Rankwise) -> None:
 
 def test_a_profile_is_that_of_the_verb(rankwise: Rankwise, profile: Path, tmp_path: Path) -> None:
     machine = rw.load(profile)
-    assert machine.to_dict() == rankwise("profile", "show", profile, "--json").json
+    assert machine.to_dict() == rankwise(f"profile show {profile} --json").json
     assert [row["link"] for row in machine.records()] == ["same-socket", "other-node"]
     shows_itself(machine)
     page = machine.plot().save(tmp_path / "links.html")
@@ -104,8 +95,8 @@ def test_a_profile_is_that_of_the_verb(rankwise: Rankwise, profile: Path, tmp_pa
 @pytest.mark.mpi
 def test_what_is_run_has_the_keys_of_the_verb(rankwise: Rankwise, profile: Path) -> None:
     found = rw.run(rw.Exchange(cutoff=1, size=1000, ranks=2, mode="isend"), seconds=0.02)
-    words = ("--cutoff", "1", "--bytes", "1000", "--ranks", "2", "--mode", "isend", "--seconds", "0.02", "--json")
-    printed = rankwise("run", "exchange", *words).json
+    words = "--cutoff 1 --bytes 1000 --ranks 2 --mode isend --seconds 0.02 --json"
+    printed = rankwise(f"run exchange {words}").json
     (mine,), (theirs,) = found.to_dict()["rows"], printed["rows"]
     assert mine.keys() == theirs.keys() and mine["verified"] is True and not found.wrong
     shows_itself(found)

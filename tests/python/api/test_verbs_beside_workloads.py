@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import pytest
 
 import rankwise as rw
 from rankwise.errors import InputError
+from verbs import Rankwise
 
-Rankwise = Callable[..., Any]
 TABLE = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
 
 
@@ -30,9 +29,9 @@ def test_profiles(rankwise: Rankwise, tmp_path: Path) -> None:
         rw.fit(rw.Fitting(TABLE, output=TABLE))
     made = rw.import_tables(rw.Tables(str(TABLE), link="same-socket", output=tmp_path / "made.json"))
     compared = rw.compare(fitted.path, made.path, "20%")
-    printed = rankwise("profile", "compare", fitted.path, made.path, "--tolerance", "20%", "--json")
+    printed = rankwise(f"profile compare {fitted.path} {made.path} --tolerance 20% --json")
     assert compared.to_dict() == printed.json and compared.tolerance == 0.2
-    assert made.export("osu") == rankwise("profile", "export", made.path, "--format", "osu").out
+    assert made.export("osu") == rankwise(f"profile export {made.path} --format osu").out
     with pytest.raises(InputError, match="choose csv, osu, simgrid or prometheus"):
         made.export("xls")
     shows_itself(compared)
@@ -41,10 +40,10 @@ def test_profiles(rankwise: Rankwise, tmp_path: Path) -> None:
 def test_pages(rankwise: Rankwise, tmp_path: Path) -> None:
     profile = rw.import_tables(rw.Tables([TABLE], link="other-node", output=tmp_path / "a.json")).path
     page = rw.report(rw.Sources(profile=profile, output=tmp_path / "mine.html"))
-    told = rankwise("report", "--profile", profile, "-o", tmp_path / "mine.html", "--json").json
+    told = rankwise(f"report --profile {profile} -o", tmp_path / "mine.html", "--json").json
     assert page.to_dict() == told and page.conclusion == told["headline"]
     both = rw.report(rw.Sources([profile, profile], output=tmp_path / "both.html"))
-    assert both.to_dict() == rankwise("report", profile, profile, "-o", tmp_path / "both.html", "--json").json
+    assert both.to_dict() == rankwise(f"report {profile} {profile} -o", tmp_path / "both.html", "--json").json
     assert (tmp_path / "both.html").read_text() == rw.before_after([profile, profile]).page()
     with pytest.raises(InputError, match="would be lost"):
         rw.report(rw.Sources(profile=profile, output=profile))
@@ -54,25 +53,25 @@ def test_pages(rankwise: Rankwise, tmp_path: Path) -> None:
 
 def test_schedules(rankwise: Rankwise) -> None:
     steps = rw.schedule(rw.Exchange(cutoff=2, dims="1x8", size=100), rank=3)
-    words = ("--cutoff", "2", "--dims", "1x8", "--bytes", "100")
-    assert steps.to_dict() == rankwise("exchange", "show", *words, "--rank", "3", "--json").json
+    words = "--cutoff 2 --dims 1x8 --bytes 100"
+    assert steps.to_dict() == rankwise(f"exchange show {words} --rank 3 --json").json
     assert steps.conclusion == "A rank sends at most 4 messages with 400 B."
     proofs = rw.prove(rw.Exchange(dims=(4, 3), algorithm="comb"))
-    assert proofs.to_dict() == rankwise("exchange", "check", "--dims", "4x3", "--algorithm", "comb", "--json").json
+    assert proofs.to_dict() == rankwise("exchange check --dims 4x3 --algorithm comb --json").json
     assert not proofs.wrong and " schedules are right: " in proofs.conclusion
     for found in (steps, proofs):
         shows_itself(found)
 
 
 def test_machines_and_papers(rankwise: Rankwise, tmp_path: Path) -> None:
-    assert rw.machines().to_dict() == rankwise("machines", "list", "--json").json
+    assert rw.machines().to_dict() == rankwise("machines list --json").json
     frontier = rw.describe("frontier")
-    assert frontier.to_dict() == rankwise("machines", "show", "frontier", "--json").json
+    assert frontier.to_dict() == rankwise("machines show frontier --json").json
     assert "overhead" in frontier.unknown and "nodes" not in frontier.unknown
     checked = rw.check_machines("frontier")
-    assert checked.to_dict() == rankwise("machines", "check", "frontier", "--json").json and not checked.wrong
+    assert checked.to_dict() == rankwise("machines check frontier --json").json and not checked.wrong
     paper = rw.reproduce("wagner2024")
-    assert paper.to_dict() == rankwise("reproduce", "wagner2024", "--json").json and not paper.files
+    assert paper.to_dict() == rankwise("reproduce wagner2024 --json").json and not paper.files
     with pytest.raises(InputError, match="'werner' is unknown: did you mean werner2023"):
         rw.reproduce("werner")
     with pytest.raises(InputError, match="--engine 'gpu' is unknown"):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from verbs import Rankwise
 
-def test_the_cache_is_listed_and_cleared(rankwise: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+def test_the_cache_is_listed_and_cleared(rankwise: Rankwise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert rankwise("cache").out == f"0 entries of 0 B in {tmp_path}/cache/rankwise.\n"
     folder = tmp_path / "cache" / "rankwise"
@@ -21,14 +21,14 @@ def test_the_cache_is_listed_and_cleared(rankwise: Callable[..., Any], tmp_path:
     (folder / "mpi-0123" / "build" / "one.o").write_bytes(bytes(5000))
     (folder / "vega-1.js").write_bytes(bytes(300))
     (folder / "notes.txt").write_text("mine")
-    entries = rankwise("cache", "--json").json["entries"]
+    entries = rankwise("cache --json").json["entries"]
     assert [(one["kind"], one["about"], one["stale"]) for one in entries] == [
         ("build", sys.executable, False), ("charts of an older version", "vega-1.js", True),
         ("build", "/opt/unloaded/bin/mpicxx", True),
     ]  # fmt: skip
     assert entries[0]["size_bytes"] == 5001 + len(sys.executable)
     assert "2 of them are stale: 'rankwise cache --stale' removes them." in rankwise("cache").out
-    assert rankwise("cache", "--stale").out.startswith("2 entries of 325 B removed from ")
+    assert rankwise("cache --stale").out.startswith("2 entries of 325 B removed from ")
     assert sorted(path.name for path in folder.iterdir()) == ["mpi-0123", "notes.txt"]
-    assert rankwise("cache", "--clear").out.startswith("1 entry of 5.0")
+    assert rankwise("cache --clear").out.startswith("1 entry of 5.0")
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]

@@ -3,19 +3,22 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from rankwise.cli.main import run
+from breadth import some
 from rankwise.decide.choice import Chooser, Question, cutoff_steps, steps_of
 from rankwise.decide.ranking import times_as_long
 from rankwise.machine.link import Curve, LinkModel, Point, Segment
 from rankwise.machine.profile import Link, Loaded, Profile
 from rankwise.units import format_size
+from verbs import Rankwise, Refused
 
 # werner2023 section 6: one alpha and beta for the machine of its tables.
 ALPHA_S, BETA_S = 2.122e-6, 0.129e-9
@@ -40,18 +43,26 @@ def _profile(path: Path, overhead_s: float = 0.0, loaded: Loaded | None = None) 
     return path
 
 
-def _choose(capsys: pytest.CaptureFixture[str], *options: str) -> dict:
-    assert run(["choose", "--json", *options]) == 0
-    return dict(json.loads(capsys.readouterr().out))
-
-
 @pytest.fixture
 def paper(tmp_path: Path) -> Path:
     return _profile(tmp_path / "paper.json")
 
 
-def test_the_keys_that_programs_rely_on(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = _choose(capsys, "--profile", str(paper), "--dims", "3", "--cutoff", "2", "--bytes", "4096", "--ranks", "64")
+@pytest.fixture
+def choose(rankwise: Rankwise) -> Callable[[str], Any]:
+    """Ask ``choose`` with some options and return its JSON."""
+
+    def asked(options: str, profile: str = "paper.json") -> Any:
+        return rankwise(f"choose --json --profile {profile} {options}").answer
+
+    return asked
+
+
+Choose = Callable[..., Any]
+
+
+def test_the_keys_that_programs_rely_on(paper: Path, choose: Choose) -> None:
+    answer = choose("--dims 3 --cutoff 2 --bytes 4096 --ranks 64")
     times = [candidate["time_s"] for candidate in answer["candidates"]]
     assert times == pytest.approx(sorted(times), rel=1e-6)
     assert answer["best"] == answer["candidates"][0]
@@ -66,20 +77,18 @@ def test_the_keys_that_programs_rely_on(paper: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("placed", ["blocked", "cyclic"])
-def test_a_placement_is_priced_as_predict_does(paper: Path, capsys: pytest.CaptureFixture[str], placed: str) -> None:
+def test_a_placement_is_priced_as_predict_does(paper: Path, choose: Choose, rankwise: Rankwise, placed: str) -> None:
     profile = Profile.load(paper)
     near = Link(_curve(ALPHA_S / 10, BETA_S / 3), {"ssend": _curve(ALPHA_S / 5, BETA_S / 3)})
     replace(profile, links={**profile.links, "same-socket": near}).save(paper)
-    about = ("--profile", str(paper), "--dims", "4x3", "--cutoff", "1", "--ranks-per-node", "3", "--placement", placed)
-    answer = _choose(capsys, *about, "--algorithm", "direct", "--mode", "isend")
-    assert run(["predict", "exchange", "--json", *about, "--algorithm", "direct", "--mode", "isend", "--bytes", "4096"]) == 0
-    assert answer["best"]["time_s"] == json.loads(capsys.readouterr().out)["rows"][0]["time_s"]
+    about = f"--dims 4x3 --cutoff 1 --ranks-per-node 3 --placement {placed} --algorithm direct --mode isend"
+    (row,) = rankwise(f"predict exchange --json {about} --bytes 4096 --profile paper.json").json["rows"]
+    assert choose(about)["best"]["time_s"] == row["time_s"]
 
 
-def test_a_placement_file_that_is_not_there_is_named(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_placement_file_that_is_not_there_is_named(paper: Path, refused: Refused) -> None:
     for verb in ("choose", "predict"):
-        assert run([verb, "exchange", "--profile", str(paper), "--placement", "nofile"]) == 2
-        assert "--placement nofile is neither" in capsys.readouterr().err
+        assert "--placement nofile is neither" in refused(f"{verb} exchange --profile paper.json --placement nofile")
 
 
 # The closed forms of the specification, for full shells on large periodic grids; m in bytes. Shift and direct one
@@ -172,21 +181,17 @@ def test_hockney_decides_for_direct_only_where_overlap_is_known(tmp_path: Path) 
     assert direct.time_s == pytest.approx(124 * 2 * 0.5e-6, rel=0.05)
 
 
-@pytest.mark.parametrize("dims", ["64x1", "8x8", "8x8x8", "5x4x3"])
-@pytest.mark.parametrize("cutoff", ["1", "3"])
-def test_open_grids_are_answered_for_every_algorithm(
-    dims: str, cutoff: str, paper: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = ("--profile", str(paper), "--dims", dims, "--cutoff", cutoff, "--bytes", "1000")
-    open_grid = _choose(capsys, *asked, "--periodic", "none")["candidates"]
-    ring = _choose(capsys, *asked)["candidates"]
+@pytest.mark.parametrize(("dims", "cutoff"), some([*product(("64x1", "8x8", "5x4x3", "8x8x8"), ("1", "3"))], 1, 2, 4))
+def test_open_grids_are_answered_for_every_algorithm(dims: str, cutoff: str, paper: Path, choose: Choose) -> None:
+    asked = f"--dims {dims} --cutoff {cutoff} --bytes 1000"
+    open_grid, ring = choose(f"{asked} --periodic none")["candidates"], choose(asked)["candidates"]
     of = lambda found, what: {(c["algorithm"], c["mode"], c["replication"]): c[what] for c in found}  # noqa: E731
     assert {c["algorithm"] for c in open_grid} == {"direct", "neighbor-alltoall", "shift", "shift-posted", "comb", "team-shift"}
     for key, messages in of(open_grid, "messages_per_rank").items():
         assert messages <= of(ring, "messages_per_rank").get(key, messages)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("d", some([1, 2, 3], 0, 2))
 def test_crossovers_are_where_the_winner_changes(d: int, paper: Path) -> None:
     chooser = Chooser(Profile.load(paper))
     question = Question((16,) * d, (True,) * d, 2, 512)
@@ -199,32 +204,28 @@ def test_crossovers_are_where_the_winner_changes(d: int, paper: Path) -> None:
         assert (winner(crossover.at - 1), winner(crossover.at)) == (crossover.before, crossover.after)
 
 
-def test_auto_is_the_best_of_those_with_a_window(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--profile", str(paper), "--dims", "3", "--cutoff", "2", "--bytes", "4096", "--ranks", "512"]
-    everything = _choose(capsys, *options)
-    windows = _choose(capsys, *options, "--algorithm", "direct,comb,shift")
+def test_auto_is_the_best_of_those_with_a_window(paper: Path, choose: Choose, rankwise: Rankwise) -> None:
+    options = "--dims 3 --cutoff 2 --bytes 4096 --ranks 512"
+    everything, windows = choose(options), choose(f"{options} --algorithm direct,comb,shift")
     assert everything["best"]["algorithm"] == "team-shift"
     assert everything["auto"] == windows["best"] == windows["auto"]
     assert windows["otherwise"] is None
     assert "processes received data block by block" in everything["otherwise"] and windows["reason"] in everything["otherwise"]
     # The text comes to the same: what anybody can use first, then what is faster.
-    assert run(["choose", *options]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = rankwise(f"choose {options} --profile paper.json").out.splitlines()
     assert lines[0].startswith("? No choice: the 95 % intervals of the fastest ")
     assert not any(line.startswith(("Why", "Also", "Size", "Cutoff")) for line in lines)
     assert next(line for line in lines if " best " in line and "x best" not in line).startswith("team-shift")
 
 
-def test_the_answer_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paper = _profile(tmp_path / "paper.json", overhead_s=0.05e-6)
-    assert run(["choose", "--profile", str(paper), "--dims", "2", "--cutoff", "1", "--ranks", "64", "--bytes", "8"]) == 0
-    out, err = capsys.readouterr()
+def test_the_answer_in_words(rankwise: Rankwise) -> None:
+    _profile(Path("paper.json"), overhead_s=0.05e-6)
+    out = rankwise("choose --profile paper.json --dims 2 --cutoff 1 --ranks 64 --bytes 8").out
     assert out.startswith("✓ Use direct, isend: 2.83 us (") and out.splitlines()[1].startswith("Quality: unknown (")
     out = " ".join(out.split())
     assert "Why direct, isend takes 2.83 us; comb, isend would take 4.45 us, 1.57 times as long" in out
     assert "the latency of messages decides: messages in 1 step instead of 2 take" in out
     assert re.search(r"Cutoff direct, isend up to [23]( to \d)?; comb, isend above\.", out)
-    assert "Traceback" not in err
 
 
 def test_far_cutoffs_are_looked_at_in_half_octaves_and_counted(paper: Path) -> None:
@@ -244,41 +245,25 @@ def test_far_cutoffs_are_looked_at_in_half_octaves_and_counted(paper: Path) -> N
     assert sum(counted) == steps_of(question)
 
 
-def test_one_rank_sends_nothing_and_all_ways_take_as_long(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["choose", "--profile", str(paper), "--ranks", "1"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(("direct", "shift", "comb"))]
+def test_one_rank_sends_nothing_and_all_ways_take_as_long(paper: Path, rankwise: Rankwise) -> None:
+    lines = rankwise("choose --profile paper.json --ranks 1").out.splitlines()
+    rows = [line.split() for line in lines if line.startswith(("direct", "shift", "comb"))]
     assert len(rows) > 2
     assert all(row[-3:] == ["1.00", "~", "0"] for row in rows[2:])  # after the reason and the best
     assert times_as_long(3.0, 2.0) == 1.5
     assert times_as_long(3.0, 0.0) == math.inf
 
 
-def test_equal_bytes_are_not_set_against_each_other(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ("--profile", str(paper), "--dims", "3", "--cutoff", "2", "--bytes", "8", "--ranks", "512")
-    answer = _choose(capsys, *asked, "--algorithm", "direct,comb")
+def test_equal_bytes_are_not_set_against_each_other(paper: Path, choose: Choose) -> None:
+    answer = choose("--dims 3 --cutoff 2 --bytes 8 --ranks 512 --algorithm direct,comb")
     sent = {candidate["bytes_per_rank"] for candidate in answer["candidates"]}
     assert sent == {992} and "992 B instead" not in answer["reason"]
 
 
-def test_the_map_is_drawn_with_its_borders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paper = _profile(tmp_path / "paper.json", overhead_s=0.05e-6)
-    options = [
-        "choose",
-        "--profile",
-        str(paper),
-        "--dims",
-        "3",
-        "--cutoff",
-        "2",
-        "--ranks",
-        "512",
-        "--algorithm",
-        "comb,team-shift",
-    ]
-    assert run([*options, "--plot", str(tmp_path / "map.svg")]) == 0
-    out, _ = capsys.readouterr()
-    text = " ".join(ElementTree.parse(tmp_path / "map.svg").getroot().itertext())
-    crossovers = _choose(capsys, *options[1:])["crossovers"]
+def test_the_map_is_drawn_with_its_borders(choose: Choose) -> None:
+    _profile(Path("paper.json"), overhead_s=0.05e-6)
+    crossovers = choose("--dims 3 --cutoff 2 --ranks 512 --algorithm comb,team-shift --plot map.svg")["crossovers"]
+    text = " ".join(ElementTree.parse("map.svg").getroot().itertext())
     assert f"{format_size(crossovers[0]['at'])} →" in text
     for words in (
         "team-shift c=8, isend",
@@ -291,83 +276,35 @@ def test_the_map_is_drawn_with_its_borders(tmp_path: Path, capsys: pytest.Captur
         assert words in text
 
 
-def test_sizes_beyond_the_measured_ones_are_answered_and_marked(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sizes_beyond_the_measured_ones_are_answered_and_marked(paper: Path, choose: Choose) -> None:
     profile = json.loads(paper.read_text())
     for curve in (profile["links"]["other-node"], *profile["links"]["other-node"]["variants"].values()):
         curve["table"] = curve["table"][:-1]
     del profile["checksums"]
     paper.write_text(json.dumps(profile))
-    answer = _choose(capsys, "--profile", str(paper), "--dims", "1", "--cutoff", "1", "--bytes", "200kB", "--ranks", "8")
-    assert any(note.startswith("extrapolated") for note in answer["best"]["notes"])
-    near = _choose(capsys, "--profile", str(paper), "--dims", "1", "--cutoff", "1", "--bytes", "100", "--ranks", "8")
-    assert not any(note.startswith("extrapolated") for note in near["best"]["notes"])
+    for size, beyond in (("200kB", True), ("100", False)):
+        answer = choose(f"--dims 1 --cutoff 1 --bytes {size} --ranks 8")
+        assert any(note.startswith("extrapolated") for note in answer["best"]["notes"]) is beyond
 
 
-def test_parameters_measured_beside_traffic_can_be_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    loaded = Loaded(2 * ALPHA_S, 3 * BETA_S, None, None, 4, 2.0, 3.0)
-    path = str(_profile(tmp_path / "loaded.json", loaded=loaded))
-    options = ["--profile", path, "--dims", "1", "--cutoff", "1", "--bytes", "1000", "--ranks", "8", "--mode", "isend"]
-    idle = _choose(capsys, *options, "--algorithm", "direct")
-    busy = _choose(capsys, *options, "--algorithm", "direct", "--loaded")
+def test_parameters_measured_beside_traffic_can_be_taken(choose: Choose) -> None:
+    _profile(Path("loaded.json"), loaded=Loaded(2 * ALPHA_S, 3 * BETA_S, None, None, 4, 2.0, 3.0))
+    options = "--dims 1 --cutoff 1 --bytes 1000 --ranks 8 --mode isend --algorithm direct"
+    idle, busy = choose(options, "loaded.json"), choose(f"{options} --loaded", "loaded.json")
     assert idle["best"]["time_s"] == pytest.approx(ALPHA_S + 2000 * BETA_S)
     assert busy["best"]["time_s"] == pytest.approx(2 * ALPHA_S + 6000 * BETA_S)
     assert any("background traffic of 4 pairs" in note for note in busy["best"]["notes"])
 
 
-Damage = Callable[[dict], None]
-
-
-def _damages() -> Iterator[tuple[str, Damage, str]]:
-    def curve(record: dict) -> dict:
-        return dict.__getitem__(record["links"], "other-node")
-
-    yield "newer", lambda r: r.update(schema=3), "schema 3, newer"
-    yield "no schema", lambda r: r.pop("schema"), "names no schema"
-    yield "no links", lambda r: r.update(links={}), "no link class"
-    yield "two sizes", lambda r: curve(r).update(table=curve(r)["table"][:2]), "at least 3"
-    yield "negative time", lambda r: curve(r)["table"][1].update(time_s=-1e-6), "table[1].time_s -1e-06 is not above 0"
-    yield "zero time", lambda r: curve(r)["table"][0].update(time_s=0), "table[0].time_s 0 is not above 0"
-    yield "NaN", lambda r: curve(r)["table"][0].update(time_s=math.nan), "not a finite number"
-    yield "text", lambda r: curve(r).update(alpha_s="2.1 us"), "alpha_s '2.1 us' is not a finite number"
-    yield "unknown link", lambda r: r["links"].update({"moon": curve(r)}), "'moon' is not a link class"
-    yield "no table", lambda r: curve(r).pop("table"), ".table is missing"
-
-
-@pytest.mark.parametrize(("damage", "words"), [pytest.param(d, w, id=n) for n, d, w in _damages()])
-def test_a_damaged_profile_is_refused_in_one_line(
-    damage: Damage, words: str, paper: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    record = json.loads(paper.read_text())
-    damage(record)
-    paper.write_text(json.dumps(record))
-    assert run(["choose", "--profile", str(paper)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert words in err
-    assert "rankwise measure" in err or "update rankwise" in err
-    assert err.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--ranks-per-node", "4"], "no link class same-socket, which ranks 0 and 3 need"),
-        (["--ranks", "64", "--ranks-per-node", "4"], "no link class same-socket, which ranks 0 and 3 need"),
-        (["--loaded"], "not measured under background traffic"),
-        (["--link-model", "loggp"], "no model 'loggp'"),
-        (["--algorithm", "carrier-pigeon"], "'carrier-pigeon' is unknown"),
-        (["--mode", "shout"], "'shout' is unknown"),
-        (["--mode", "isend-self", "--algorithm", "direct"], "only shift does"),
-        (["--bytes", "1,2"], "give one"),
-        (["--cutoff", "0"], "give 1 to 64"),
-        (["--shell", "half"], "shell 'half' is unknown"),
-        (["--algorithm", "team-shift", "-c", "1000"], "1000"),
+        ("--ranks-per-node 4", "no link class same-socket, which ranks 0 and 3 need"),
+        ("--loaded", "not measured under background traffic"),
+        ("--link-model loggp", "no model 'loggp'"),
+        ("--mode isend-self --algorithm direct", "only shift does"),
+        ("--algorithm team-shift -c 1000", "1000"),
     ],
 )
-def test_what_cannot_be_answered_is_said(
-    options: list[str], words: str, paper: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["choose", "--profile", str(paper), "--ranks", "16", *options]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert words in err
+def test_what_cannot_be_answered_is_said(options: str, words: str, paper: Path, refused: Refused) -> None:
+    assert words in refused(f"choose --profile paper.json --ranks 16 {options}")

@@ -183,14 +183,6 @@ def test_what_makes_measuring_impossible_ends_with_4(machine, capsys, mpi, troub
     assert out.startswith("✗ Not possible to measure here: 1 problem.\n") and "Next  rankwise doctor" in out
 
 
-def test_a_senseless_number_of_ranks_is_wrong_usage(capsys):
-    assert run(["doctor", "--ranks", "0"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "--ranks" in err
-    assert len(err.splitlines()) == 1
-
-
 @pytest.mark.parametrize(
     ("message", "parts"),
     [

@@ -1,15 +1,12 @@
 """What verbs print at fewer than 80 columns holds every figure and every name whole; at 80 what is frozen does."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rankwise.cli.base import command_tree
 from rankwise.cli.main import run
-from rankwise.cli.verbs import register_verbs
 from rankwise.machine.library import all_machines
+from verbs import Rankwise
 
 DATA = Path(__file__).parents[2] / "data"
 PING_PONG = DATA / "werner2023_pingpong.csv"
@@ -60,7 +57,7 @@ def test_wide_only_adds_columns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         assert name in shown[()].split() and name in shown[("--wide",)].split()
 
 
-def test_errors_under_json_are_json(rankwise: Callable[..., Any]) -> None:
+def test_errors_under_json_are_json(rankwise: Rankwise) -> None:
     for line, code in (
         ("choose --bogus", 2), ("predict exchange --profile none.json", 2), ("nothing", 2), ("quick --directory /dev/null", 2),
         ("measure --hosts no.such.host.invalid", 4), ("reproduce werner2023 -o /dev/null", 2), ("map --observed none.comm", 2),
@@ -71,21 +68,3 @@ def test_errors_under_json_are_json(rankwise: Callable[..., Any]) -> None:
         error = found.json["error"]
         assert error["exit_code"] == code and error["what"] and set(error) == {"what", "mend", "exit_code"}
         assert found.err.count("\n") == 1 and error["what"] in found.err
-
-
-def test_help_of_every_verb_fits(capsys: pytest.CaptureFixture[str]) -> None:
-    register_verbs([])
-    verbs: list[list[str]] = []
-
-    def visit(command: Any, words: list[str]) -> None:
-        for name, below in getattr(command, "commands", {}).items():
-            visit(below, [*words, name])
-        if not hasattr(command, "commands"):
-            verbs.append(words)
-
-    visit(command_tree(), [])
-    assert len(verbs) > 60
-    for words in [[], *verbs]:
-        assert run([*words, "--help"]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert all(len(line) <= 80 and "…" not in line for line in lines), words

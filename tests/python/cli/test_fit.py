@@ -1,10 +1,9 @@
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from synthetic_machine import LOGGP, SIZES, loggp_times, write_samples
+from verbs import Rankwise, Refused
 
 TABLE = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
 
@@ -16,25 +15,24 @@ def samples(tmp_path: Path) -> Path:
     return path
 
 
-def test_raw_samples_become_a_profile_with_the_machine_s_parameters(rankwise: Callable[..., Any], samples: Path) -> None:
+def test_raw_samples_become_a_profile_with_the_machine_s_parameters(rankwise: Rankwise, samples: Path) -> None:
     before = samples.read_bytes()
-    result = rankwise("fit", samples, "-o", "machine.json", "--json")
-    assert result.code == 0, result.err
-    link = result.json["links"]["same-socket"]
+    result = rankwise(f"fit {samples} -o machine.json --json").answer
+    link = result["links"]["same-socket"]
     assert (link["model"], link["variants"]["exchange"]["model"]) == ("pchip", "pchip")
     assert "on held-out sizes" in link["reason"]
     found = {name: parameter["value"] for name, parameter in link["models"]["loggp"]["parameters"].items()}
     assert found == pytest.approx(LOGGP, rel=0.1)
     assert set(link["models"]) == {"hockney", "piecewise", "loggp", "max-rate", "pchip"}
     assert samples.read_bytes() == before
-    shown = rankwise("profile", "show", "machine.json", "--json")
-    assert shown.json == result.json
+    shown = rankwise("profile show machine.json --json")
+    assert shown.json == result
 
 
-def test_predictions_use_the_chosen_model_or_the_one_asked_for(rankwise: Callable[..., Any], samples: Path) -> None:
-    assert rankwise("fit", samples, "-o", "machine.json").code == 0
-    case = ["predict", "exchange", "--mode", "ssend", "--cutoff", "1", "--bytes", "3000", "--profile", "machine.json", "--json"]
-    rows = {name: rankwise(*case, *(["--link-model", name] if name else [])).json["rows"][0]
+def test_predictions_use_the_chosen_model_or_the_one_asked_for(rankwise: Rankwise, samples: Path) -> None:
+    assert rankwise(f"fit {samples} -o machine.json").code == 0
+    case = "predict exchange --mode ssend --cutoff 1 --bytes 3000 --profile machine.json --json"
+    rows = {name: rankwise(case, *(["--link-model", name] if name else [])).json["rows"][0]
             for name in ("", "hockney", "piecewise", "loggp", "max-rate")}  # fmt: skip
     assert rows[""]["time_s"] == pytest.approx(rows["loggp"]["time_s"], rel=0.1)
     # Four messages, and the acknowledgement of the last one, which no answer covers.
@@ -45,97 +43,54 @@ def test_predictions_use_the_chosen_model_or_the_one_asked_for(rankwise: Callabl
     assert rows["loggp"]["time_lo_s"] <= truth_s <= rows["loggp"]["time_hi_s"]
 
 
-def test_the_report_says_which_model_answers_and_why(rankwise: Callable[..., Any], samples: Path) -> None:
-    assert rankwise("fit", samples, "-o", "machine.json").code == 0
-    assert rankwise("report", "-o", "report.html").code == 0
+def test_the_report_says_which_model_answers_and_why(rankwise: Rankwise, samples: Path) -> None:
+    assert rankwise(f"fit {samples} -o machine.json").code == 0
+    assert rankwise("report -o report.html").code == 0
     page = Path("report.html").read_text()
     assert "same-socket: pchip answers for predictions" in page and "overhead_s" in page
 
 
-@pytest.mark.parametrize("model", ["hockney", "piecewise", "loggp", "max-rate", "pchip"])
-def test_a_model_can_be_asked_for(rankwise: Callable[..., Any], samples: Path, model: str) -> None:
-    result = rankwise("fit", samples, "--model", model, "--json")
-    link = result.json["links"]["same-socket"]
-    assert link["model"] == model and link["reason"].startswith("the model that was asked for")
-    assert result.json["source"]["model"] == model
-
-
-def test_statistic_and_method_are_recorded(rankwise: Callable[..., Any], samples: Path) -> None:
-    median = rankwise("fit", samples, "--json").json
-    fifth = rankwise("fit", samples, "--statistic", "smallest-20", "--method", "table", "--json").json
+def test_statistic_and_method_are_recorded(rankwise: Rankwise, samples: Path) -> None:
+    median = rankwise(f"fit {samples} --json").json
+    fifth = rankwise(f"fit {samples} --statistic smallest-20 --method table --json").json
     assert (fifth["source"]["statistic"], fifth["source"]["method"]) == ("smallest-20", "table")
     assert fifth["links"]["same-socket"]["statistic"] == "smallest-20"
     assert fifth["links"]["same-socket"]["alpha_s"] < median["links"]["same-socket"]["alpha_s"]
     assert "interpolation" in fifth["links"]["same-socket"]["models"]["piecewise"]["method"]
 
 
-def test_the_screen_says_what_was_chosen_and_why(rankwise: Callable[..., Any], samples: Path) -> None:
-    result = rankwise("fit", samples)
-    assert result.code == 0
-    first, second, *rest = result.out.splitlines()
-    assert first.startswith("✓ Predictions use pchip, the interpolated table (") and "off on held-out sizes" in first
-    assert second.startswith("Quality: good (") and "10 launches" in second
-    assert "pchip *" in result.out and "-o machine.json" in result.out and "overhead_s" not in result.out
-    assert any(line.startswith("Cite  Hockney, MPI_Send: T(m) = ") for line in rest)
-    assert "loggp explains" in rankwise("fit", samples, "--all").out
-
-
-def test_a_table_is_fitted_with_what_it_has(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("fit", TABLE, "--json")
-    assert result.code == 0, result.err
-    link = result.json["links"]["other-node"]
+def test_a_table_is_fitted_with_what_it_has(rankwise: Rankwise) -> None:
+    link = rankwise(f"fit {TABLE} --json").answer["links"]["other-node"]
     assert set(link["models"]) == {"hockney", "piecewise", "pchip"}
     assert "loggp needs both directions" in link["reason"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--model", "guess"], "'guess' is unknown: choose one of auto, hockney"),
-        (["--statistic", "mode"], "'mode' is unknown"),
-        (["--method", "guess"], "'guess' is unknown: choose one of regression, table"),
-    ],
-)
-def test_unknown_names_are_refused(rankwise: Callable[..., Any], samples: Path, arguments: list[str], says: str) -> None:
-    result = rankwise("fit", samples, *arguments)
-    assert result.code == 2
-    assert says in result.err and len(result.err.splitlines()) == 1
+def test_what_cannot_be_fitted_says_what_it_needs(refused: Refused) -> None:
+    assert "exchange and exchange-gap not measured; choose another model" in refused(f"fit {TABLE} --model loggp")
 
 
-def test_what_cannot_be_fitted_says_what_it_needs(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("fit", TABLE, "--model", "loggp")
-    assert result.code == 2
-    assert "exchange and exchange-gap not measured; choose another model" in result.err
-
-
-def test_the_samples_are_never_overwritten(rankwise: Callable[..., Any], samples: Path) -> None:
+def test_the_samples_are_never_overwritten(rankwise: Rankwise, samples: Path) -> None:
     before = samples.read_bytes()
-    result = rankwise("fit", samples, "-o", samples)
+    result = rankwise(f"fit {samples} -o {samples}")
     assert result.code == 2
     assert "holds the samples" in result.err and samples.read_bytes() == before
 
 
-def test_two_sizes_are_refused(rankwise: Callable[..., Any], samples: Path) -> None:
+def test_two_sizes_are_refused(rankwise: Rankwise, samples: Path) -> None:
     lines = [line for line in samples.read_text().splitlines() if '"size_bytes"' not in line or
              '"size_bytes": 0,' in line or '"size_bytes": 8,' in line]  # fmt: skip
     samples.write_text("\n".join(lines) + "\n")
-    result = rankwise("fit", samples)
+    result = rankwise(f"fit {samples}")
     assert result.code == 2
     assert "2 size(s) of same-socket" in result.err and "at least 3" in result.err
 
 
-def test_a_missing_file_is_named(rankwise: Callable[..., Any]) -> None:
-    for name in ("none.samples.jsonl", "none.csv"):
-        result = rankwise("fit", name)
-        assert result.code == 2 and name in result.err
-
-
-def test_an_exported_profile_is_fitted_with_all_its_ways_and_links(rankwise: Callable[..., Any], samples: Path) -> None:
-    profile = rankwise("fit", samples, "-o", "machine.json", "--json").json["links"]["same-socket"]
-    assert rankwise("profile", "export", "machine.json", "-o", "machine.csv").code == 0
+def test_an_exported_profile_is_fitted_with_all_its_ways_and_links(rankwise: Rankwise, samples: Path) -> None:
+    profile = rankwise(f"fit {samples} -o machine.json --json").json["links"]["same-socket"]
+    assert rankwise("profile export machine.json -o machine.csv").code == 0
     with Path("machine.csv").open("a") as stream:
         stream.writelines(f"same-socket,bandwidth-window-64,{size},1e-6,1e-6,1e-6,1,mean\n" for size in (1, 2, 3))
-    again = rankwise("fit", "machine.csv", "--json").json
+    again = rankwise("fit machine.csv --json").json
     link = again["links"]["same-socket"]
     assert list(again["links"]) == ["same-socket"] and set(link["variants"]) == set(profile["variants"])
     assert (link["model"], link["statistic"], link["samples"]) == ("pchip", "median", profile["samples"])
@@ -143,26 +98,25 @@ def test_an_exported_profile_is_fitted_with_all_its_ways_and_links(rankwise: Cal
     assert again["warnings"] == ["machine.csv: bandwidth-window-64 left aside: no link model knows it"]
 
 
-def test_a_file_without_a_ping_pong_is_not_fitted(rankwise: Callable[..., Any]) -> None:
+def test_a_file_without_a_ping_pong_is_not_fitted(refused: Refused) -> None:
     Path("table.csv").write_text("sending,message_bytes,time_us\nssend,0,1\nssend,8,2\nssend,9,2\n")
-    result = rankwise("fit", "table.csv")
-    assert result.code == 2 and "no ping-pong of other-node" in result.err
+    assert "no ping-pong of other-node" in refused("fit table.csv")
 
 
-def test_alpha_says_how_it_is_known_by_every_method(rankwise: Callable[..., Any]) -> None:
+def test_alpha_says_how_it_is_known_by_every_method(rankwise: Rankwise) -> None:
     rows = [row for row in TABLE.read_text().splitlines() if not row.startswith("0,")]
     Path("table.csv").write_text("\n".join(rows) + "\n")
     for method in ("regression", "table"):
-        link = rankwise("fit", "table.csv", "--method", method, "--json").json["links"]["other-node"]
+        link = rankwise(f"fit table.csv --method {method} --json").json["links"]["other-node"]
         assert link["alpha_method"].startswith(f"intercept of the line through {rows[1].split(',')[0]} to "), method
         assert link["alpha_s"] > 0
 
 
-def test_a_model_asked_for_is_not_asked_of_an_imported_bandwidth(rankwise: Callable[..., Any], samples: Path) -> None:
-    assert rankwise("fit", samples, "-o", "machine.json").code == 0
+def test_a_model_asked_for_is_not_asked_of_an_imported_bandwidth(rankwise: Rankwise, samples: Path) -> None:
+    assert rankwise(f"fit {samples} -o machine.json").code == 0
     bandwidth = TABLE.parent / "osu-samples" / "osu74_bw_default.txt"
-    added = rankwise("profile", "import", bandwidth, "--link", "same-socket", "--add", "-o", "machine.json", "--json").json
+    added = rankwise(f"profile import {bandwidth} --link same-socket --add -o machine.json --json").json
     link = added["links"]["same-socket"]
     assert "bandwidth-window-64" in link["variants"] and "on held-out sizes" in link["reason"]
-    case = ("predict", "exchange", "--mode", "ssend", "--cutoff", "1", "--bytes", "3000", "--profile", "machine.json")
-    assert rankwise(*case, "--link-model", "loggp", "--json").code == 0
+    case = "predict exchange --mode ssend --cutoff 1 --bytes 3000 --profile machine.json"
+    assert rankwise(f"{case} --link-model loggp --json").code == 0

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from rankwise.observe.record import Record, write_record
+from verbs import Rankwise, Refused
 
-Rankwise = Callable[..., Any]
 RANKS = 8
 
 
@@ -35,7 +33,7 @@ def record() -> Path:
 
 
 def test_an_observed_program_is_placed_on_its_own_nodes(rankwise: Rankwise, record: Path, two_level_profile: Path) -> None:
-    done = rankwise("map", "--observed", str(record), "--profile", str(two_level_profile), "--with-mapping", "--json").json
+    done = rankwise(f"map --observed {record} --profile {two_level_profile} --with-mapping --json").json
     assert done["nodes"] == [2] * 4 and done["hosts"] == ["a", "b", "c", "d"] and done["rounds"] == 10
     rows = {row["algorithm"]: row for row in done["results"]}
     assert rows["observed"]["bytes_between_nodes"] == RANKS * 901_000
@@ -43,7 +41,7 @@ def test_an_observed_program_is_placed_on_its_own_nodes(rankwise: Rankwise, reco
     assert rows["refined"]["time_s"] < rows["observed"]["time_s"] / 2
     nodes = rows["refined"]["node_of_cell"]
     assert all(nodes[r] == nodes[r ^ 1] for r in range(RANKS))
-    out = rankwise("map", "--observed", str(record)).out
+    out = rankwise(f"map --observed {record}").out
     assert out.startswith("✓ Take blocked: 8 kB between nodes instead of 7.21 MB as observed (-99.9 %).")
 
 
@@ -62,45 +60,44 @@ def test_an_observed_program_is_placed_on_its_own_nodes(rankwise: Rankwise, reco
 def test_every_launcher_gets_its_file_and_the_exact_command(
     rankwise: Rankwise, record: Path, kind: str, first: str, use: str
 ) -> None:
-    done = rankwise("map", "--observed", str(record), "--algorithm", "blocked", "--format", kind)
+    done = rankwise(f"map --observed {record} --algorithm blocked --format {kind}")
     assert [line for line in done.out.splitlines() if not line.startswith("#")][0] == first
     assert use in done.err
     assert ("beware" in done.err) == (kind not in ("hydra-hostfile", "openmpi-seq"))
 
 
-def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise) -> None:
+def test_a_graph_needs_nodes_and_takes_hosts(rankwise: Rankwise, refused: Refused) -> None:
     Path("g.mtx").write_text("%%MatrixMarket matrix coordinate real symmetric\n4 4 2\n3 1 8\n4 2 8\n")
-    refused = rankwise("map", "--graph", "g.mtx")
-    assert refused.code == 2 and "give --nodes and --ppn" in refused.err
-    done = rankwise("map", "--graph", "g.mtx", "--hosts", "x,y", "--json").json
+    assert "give --nodes and --ppn" in refused("map --graph g.mtx")
+    done = rankwise("map --graph g.mtx --hosts x,y --json").json
     assert done["hosts"] == ["x", "y"] and done["nodes"] == [2, 2]
-    short = rankwise("map", "--graph", "g.mtx", "--hosts", "x,y", "--ppn", "1")
-    assert short.code == 2 and "has 4 ranks but --nodes 2 x --ppn 1 are 2 ranks" in short.err
+    assert "has 4 ranks but --nodes 2 x --ppn 1 are 2 ranks" in refused("map --graph g.mtx --hosts x,y --ppn 1")
     assert min(row["bytes_between_nodes"] for row in done["results"]) == 0
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--nodes", "3", "--ppn", "2"], "give --nodes 4"),
-        (["--grid", "2x4"], "leave --grid"),
-        (["--algorithm", "kd-tree"], "not for a program's traffic"),
-        (["--graph", "g"], "two programs"),
-        (["--hosts", "a,b,c,d,e,f,g,h,i"], "at most one a rank"),
-        (["--threads", "0"], "0 threads are out of range"),
-        (["--threads", "5000"], "5000 threads are out of range"),
-        (["--steps", "-1"], "-1 steps are out of range"),
-        (["--effort", "1s", "--steps", "10"], "give one of them"),
-        *(([option, value], f"{option} is for --mesh: leave") for option, value in (("--halo", "2"), ("--ranks", "8"))),
-        *(([option, value], f"{option} is for --grid: leave") for option, value in (("--slots", "8x2"), ("--weights", "1,1"))),
-        *(([option, value], f"{option} is for --grid and --mesh: leave {option} out with --observed") for option, value in
+        ("--nodes 3 --ppn 2", "give --nodes 4"),
+        ("--grid 2x4", "leave --grid"),
+        ("--algorithm kd-tree", "not for a program's traffic"),
+        ("--graph g", "two programs"),
+        ("--hosts a,b,c,d,e,f,g,h,i", "at most one a rank"),
+        ("--threads 0", "0 threads are out of range"),
+        ("--threads 5000", "5000 threads are out of range"),
+        ("--steps -1", "-1 steps are out of range"),
+        ("--effort 1s --steps 10", "give one of them"),
+        ("--halo 2", "--halo is for --mesh: leave"),
+        ("--ranks 8", "--ranks is for --mesh: leave"),
+        ("--slots 8x2", "--slots is for --grid: leave"),
+        ("--weights 1,1", "--weights is for --grid: leave"),
+        *((f"{option} {value}", f"{option} is for --grid and --mesh: leave {option} out with --observed") for option, value in
             (("--stencil", "moore:1"), ("--periodic", "all"), ("--bytes", "64"))),
-        *(([option], f"{option} is for --grid and --mesh: leave") for option in ("--prove", "--front", "--int64")),
+        *((option, f"{option} is for --grid and --mesh: leave") for option in ("--prove", "--front", "--int64")),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(rankwise: Rankwise, record: Path, words: list[str], why: str) -> None:
-    done = rankwise("map", "--observed", str(record), *words)
-    assert done.code == 2 and why in done.err and done.err.count("\n") == 1
+def test_what_does_not_fit_is_refused(refused: Refused, record: Path, words: str, why: str) -> None:
+    assert why in refused(f"map --observed {record} {words}")
 
 
 @pytest.fixture
@@ -125,12 +122,12 @@ def test_a_placement_that_sends_more_between_switches_is_not_taken(rankwise: Ran
     lines = [f"{a + 1} {b + 1} 8" for a, b in ring] + ["1 5 1"]
     Path("g.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n8 8 9\n" + "\n".join(lines) + "\n")
     Path("other").write_text("rank,node\n" + "".join(f"{rank},{node}\n" for rank, node in enumerate([0, 0, 2, 2, 1, 1, 3, 3])))
-    asked = ("map", "--graph", "g.mtx", "--nodes", "4", "--ppn", "2", "--levels", "switch:2*5", "--compare", "other")
-    record = rankwise(*asked, "--json").json
+    asked = "map --graph g.mtx --nodes 4 --ppn 2 --levels switch:2*5 --compare other"
+    record = rankwise(f"{asked} --json").json
     between = record["above"][0]["bytes"]
     assert {row["algorithm"]: row["j_sum"] for row in record["results"]}["other"] == 33
     assert (between["refined"], between["other"]) == (1, 32)
-    out = rankwise(*asked, "--algorithm", "cyclic").out
+    out = rankwise(f"{asked} --algorithm cyclic").out
     assert out.startswith("✓ Nothing to gain: no other placement here is better than blocked.")
     assert "A byte between nodes of one switch costs 1, between switches 5." in out
 
@@ -145,5 +142,5 @@ def test_where_no_placement_asked_for_is_better_the_ranks_stay(rankwise: Rankwis
     out = rankwise(*four, "--algorithm", "cyclic").out
     assert out.startswith("✓ Nothing to gain: no other placement here is better than blocked.")
     assert rankwise(*four, "--algorithm", "cyclic", "--json").json["recommended"] == "cyclic"
-    out = rankwise("map", "--observed", str(record), "--algorithm", "refined").out
+    out = rankwise(f"map --observed {record} --algorithm refined").out
     assert "as observed (-99.9 %)" in out.splitlines()[0]

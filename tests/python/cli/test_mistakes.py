@@ -3,14 +3,13 @@
 import os
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_FAILURE, EXIT_USAGE, split_message
 from rankwise.launch.mpi import Mpi
+from verbs import Rankwise, Refused
 
 INPUTS = Path(__file__).parents[1] / "frozen" / "inputs"
 NOWHERE = {"PATH": "/nowhere"}
@@ -60,6 +59,7 @@ WRONG_INPUT = [
     ("machines show frontir", "machine 'frontir' is unknown", "did you mean frontier?"),
     ("reproduce wener2023", "unknown STUDY 'wener2023'", "did you mean werner2023?"),
     ("measure --statistic medan", "--statistic 'medan' is unknown", "did you mean median?"),
+    ("fit samples.jsonl --method guess", "'guess' is unknown", "choose one of regression, table"),
     ("validate exchange --profile nodes.json --engines modl,run", "--engines: 'modl' is unknown", "did you mean model?"),
     ("simulate exchange --profile nodes.json --topology fattree", "--topology 'fattree'", "did you mean fat-tree"),
     ("project exchange --machine frontier --set latncy=2us", "--set 'latncy' sets nothing", "did you mean latency?"),
@@ -123,7 +123,7 @@ NOT_POSSIBLE: list[tuple[str, dict[str, str], str, str]] = [
 
 
 @pytest.fixture(autouse=True)
-def files(rankwise: Callable[..., Any], two_level_profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files(rankwise: Rankwise, two_level_profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lay out files of each kind, and what is none, in the folder that ``rankwise`` runs in."""
     shutil.copyfile(INPUTS / "nodes.json", "nodes.json")
     shutil.copyfile(INPUTS / "ring.comm", "ring.comm")
@@ -155,21 +155,19 @@ def launcher_on_path(mpi: Mpi, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("launcher_on_path")
 @pytest.mark.parametrize(("command", "what", "fix"), WRONG_INPUT, ids=[row[0] for row in WRONG_INPUT])
-def test_wrong_input(rankwise: Callable[..., Any], command: str, what: str, fix: str) -> None:
-    result = rankwise(*command.split())
-    assert result.code == EXIT_USAGE
-    _complaint(result.err, what, fix)
-    assert rankwise(*command.replace(" -- ", " --json -- ").split()).code == EXIT_USAGE
+def test_wrong_input(rankwise: Rankwise, refused: Refused, command: str, what: str, fix: str) -> None:
+    _complaint(refused(command), what, fix)
+    assert rankwise(command.replace(" -- ", " --json -- ")).code == EXIT_USAGE
 
 
 @pytest.mark.usefixtures("launcher_on_path")
 @pytest.mark.parametrize(
     ("profile", "what"), [("nodes.json", "was measured on another machine, node17 (48 cores), not here ("), ("rings.json", "")]
 )
-def test_another_machine_s_profile(rankwise: Callable[..., Any], profile: str, what: str) -> None:
+def test_another_machine_s_profile(rankwise: Rankwise, profile: str, what: str) -> None:
     """What is wrong, its effect and the fix in a line, before anything runs; rings.json does not know its machine."""
     asked = ("--profile", INPUTS / profile, "--ranks", "2", "--cutoff", "1", "--seconds", "0")
-    result = rankwise("validate", "exchange", *asked)
+    result = rankwise("validate exchange", *asked)
     warnings = [line for line in result.err.splitlines() if line.startswith("warning: ")]
     assert result.code == EXIT_USAGE and len(warnings) == bool(what), result.err
     for line in warnings:
@@ -179,7 +177,7 @@ def test_another_machine_s_profile(rankwise: Callable[..., Any], profile: str, w
 
 @pytest.mark.parametrize(("command", "environment", "what", "fix"), NOT_POSSIBLE, ids=[row[0] for row in NOT_POSSIBLE])
 def test_what_is_not_possible_here(
-    rankwise: Callable[..., Any],
+    rankwise: Rankwise,
     monkeypatch: pytest.MonkeyPatch,
     command: str,
     environment: dict[str, str],
@@ -188,7 +186,7 @@ def test_what_is_not_possible_here(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    result = rankwise(*command.split())
+    result = rankwise(command)
     assert result.code == EXIT_ENVIRONMENT
     _complaint(result.err, what, fix)
 
@@ -203,8 +201,8 @@ def test_what_is_not_possible_here(
     ],
     ids=["a program that is not there", "no program", "a program without MPI"],
 )
-def test_what_cannot_be_observed(rankwise: Callable[..., Any], command: list[str], what: str, fix: str) -> None:
-    result = rankwise("observe", "-o", "x.comm", "--", *command)
+def test_what_cannot_be_observed(rankwise: Rankwise, command: list[str], what: str, fix: str) -> None:
+    result = rankwise("observe -o x.comm --", *command)
     # That of the program, or of its launcher, which may die of a pipe that its own child has closed.
     assert result.code in (EXIT_FAILURE, 255, 128 + signal.SIGPIPE)
     (line,) = (line for line in result.err.splitlines() if line.startswith("nothing was observed: "))

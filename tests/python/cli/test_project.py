@@ -1,30 +1,24 @@
 """``rankwise project`` and ``reproduce``: what people read, the JSON, and what bad input is told."""
 
-import csv
-import json
 import re
-import subprocess
-import sys
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rankwise.models import fft3d
+from verbs import Rankwise, Refused
 
-FRONTIER = ["project", "fft3d", "--machine", "frontier", "--n", "32768", "--nodes", "4096"]
-STENCIL = ["project", "stencil", "--machine", "frontier", "--latency", "2us"]
+FRONTIER = "project fft3d --machine frontier --n 32768 --nodes 4096"
+STENCIL = "project stencil --machine frontier --latency 2us"
 
 
-def test_fft3d_json(rankwise: Callable[..., Any]) -> None:
-    record = rankwise(*FRONTIER, "--json").json
+def test_fft3d_json(rankwise: Rankwise) -> None:
+    record = rankwise(f"{FRONTIER} --json").json
     assert (record["workload"], record["machine"], record["reading"]) == ("fft3d", "frontier", "literal")
     assert record["memory_constant"] == pytest.approx((19 * 23) ** 0.5)
     memory = record["results"]["memory_s"]
     assert memory["high"] / memory["low"] == pytest.approx(23 / 19)
-    record = rankwise(*FRONTIER, "--reading", "literal", "--json").json
+    record = rankwise(f"{FRONTIER} --reading literal --json").json
     assert record["memory_constant"] == 6.3
     results = record["results"]
     # Two exchanges of 32768^3 points of 16 bytes over 4096 nodes of 100 GB/s, 57 % of which go between groups.
@@ -46,20 +40,20 @@ def test_fft3d_json(rankwise: Callable[..., Any]) -> None:
         ("--n 1024 --nodes 1024 --decomposition slab", []),
     ],
 )
-def test_nodes_without_work_are_noted(rankwise: Callable[..., Any], options: str, words: list[str]) -> None:
-    notes = rankwise("project", "fft3d", "--machine", "frontier", *options.split(), "--json").json["notes"]
+def test_nodes_without_work_are_noted(rankwise: Rankwise, options: str, words: list[str]) -> None:
+    notes = rankwise("project fft3d --machine frontier", *options.split(), "--json").json["notes"]
     assert [note for note in notes if "give work to" in note] == [note for note in notes if any(w in note for w in words)]
     assert sum("give work to" in note for note in notes) == len(words)
 
 
-def test_a_single_node_reads_well(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("project", "fft3d", "--machine", "frontier", "--n", "1024", "--nodes", "1")
+def test_a_single_node_reads_well(rankwise: Rankwise) -> None:
+    result = rankwise("project fft3d --machine frontier --n 1024 --nodes 1")
     assert "on 1 node takes" in result.out and "memory takes 100 % of the total, network none" in " ".join(result.out.split())
 
 
-def test_ranges_give_intervals_that_hold_the_point(rankwise: Callable[..., Any]) -> None:
-    wide = rankwise(*FRONTIER, "--set", "memory_bandwidth=0.5x:1x", "--set", "taper=0.5:1", "--json").json["results"]
-    point = rankwise(*FRONTIER, "--json").json["results"]
+def test_ranges_give_intervals_that_hold_the_point(rankwise: Rankwise) -> None:
+    wide = rankwise(f"{FRONTIER} --set memory_bandwidth=0.5x:1x --set taper=0.5:1 --json").json["results"]
+    point = rankwise(f"{FRONTIER} --json").json["results"]
     for name, value in wide.items():
         assert value["low"] <= value["value"] <= value["high"]
         assert value["low"] <= point[name]["value"] <= value["high"]
@@ -67,15 +61,15 @@ def test_ranges_give_intervals_that_hold_the_point(rankwise: Callable[..., Any])
     assert wide["flops_s"]["low"] == wide["flops_s"]["high"]
 
 
-def test_the_readings_and_variants_of_the_model(rankwise: Callable[..., Any]) -> None:
+def test_the_readings_and_variants_of_the_model(rankwise: Rankwise) -> None:
     def total(*arguments: str) -> float:
-        return float(rankwise(*FRONTIER, *arguments, "--json").json["results"]["total_s"]["value"])
+        return float(rankwise(FRONTIER, *arguments, "--json").json["results"]["total_s"]["value"])
 
     assert total() > total("--reading", "literal")
     literal = total()
     assert total("--reading", "paper-effective") > literal
     assert total("--memory-constant", "24") > literal
-    wide = rankwise(*FRONTIER, "--memory-constant", "6.3:24", "--json").json["results"]["memory_s"]
+    wide = rankwise(f"{FRONTIER} --memory-constant 6.3:24 --json").json["results"]["memory_s"]
     assert wide["high"] / wide["low"] == pytest.approx(24 / 6.3)
     assert total("--bound", "ideal") < literal
     assert total("--topology", "torus:3") > literal
@@ -86,20 +80,10 @@ def test_the_readings_and_variants_of_the_model(rankwise: Callable[..., Any]) ->
     assert total("--decomposition", "slab") < literal
 
 
-def test_the_paper_s_designs_through_the_command_line(rankwise: Callable[..., Any]) -> None:
-    common = ["project", "fft3d", "--machine", "paper-gpu-2020", "--n", "21000", "--against", "paper-cpu-2020", "--json"]
-    for reading, criterion, nodes in (
-        ("literal", "time", 162_240), ("paper-effective", "time", 351_856), ("paper-effective", "overlapped-time", 295_302),
-        ("literal", "peak", 1_345_172),
-    ):  # fmt: skip
-        (row,) = rankwise(*common, "--reading", reading, "--match", criterion).json["matched"]
-        assert row["nodes"] == pytest.approx(nodes, abs=1)
-
-
-def test_vary_walks_from_end_to_end(rankwise: Callable[..., Any]) -> None:
-    rows = rankwise(*FRONTIER, "--vary", "link_bandwidth=0.5x:4x", "--vary", "nodes=1024:4096", "--json").json["varied"]
+def test_vary_walks_from_end_to_end(rankwise: Rankwise) -> None:
+    rows = rankwise(f"{FRONTIER} --vary link_bandwidth=0.5x:4x --vary nodes=1024:4096 --json").json["varied"]
     assert [row["parameter"] for row in rows] == ["link_bandwidth"] * 7 + ["nodes"] * 7
-    constants = rankwise(*FRONTIER, "--vary", "memory_constant=6.3:78", "--json").json["varied"]
+    constants = rankwise(f"{FRONTIER} --vary memory_constant=6.3:78 --json").json["varied"]
     assert constants[6]["results"]["memory_s"]["value"] / constants[0]["results"]["memory_s"]["value"] == pytest.approx(
         78 / 6.3
     )
@@ -108,58 +92,7 @@ def test_vary_walks_from_end_to_end(rankwise: Callable[..., Any]) -> None:
     assert times[:7] == sorted(times[:7], reverse=True) and times[7:] == sorted(times[7:], reverse=True)
 
 
-def test_the_tornado_is_written(rankwise: Callable[..., Any]) -> None:
-
-    result = rankwise(*FRONTIER, "--plot", "tornado.svg")
-    assert result.code == 0 and "written: tornado.svg" in result.err
-    root = ElementTree.fromstring(Path("tornado.svg").read_text())
-    words = {"".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"link_bandwidth", "memory_bandwidth", "nodes", "x 2", "x 0.5"} <= words
-
-
-def test_what_is_varied_is_drawn_over_the_range_that_was_asked_for(rankwise: Callable[..., Any]) -> None:
-    result = rankwise(*FRONTIER, "--vary", "link_bandwidth=0.5x:4x", "--plot", "varied.svg")
-    assert result.code == 0 and "written: varied.svg" in result.err
-    words = [element.text for element in ElementTree.parse("varied.svg").iter("{http://www.w3.org/2000/svg}text")]
-    assert {"12.5 GB/s", "100 GB/s", "memory", "network", "total"} <= set(words)  # both ends, and the legend
-    halo = ("project", "exchange", "--machine", "frontier", "--latency", "2us", "--vary", "link_bandwidth=0.5x:4x")
-    assert rankwise(*halo, "--plot", "varied.svg").code == 0 and "100 GB/s" in Path("varied.svg").read_text()
-
-
-def test_the_tornado_of_an_exchange_and_of_a_stencil(rankwise: Callable[..., Any]) -> None:
-    exchange = ["project", "exchange", "--machine", "frontier", "--latency", "1us:4us", "--cutoff", "2"]
-    for arguments in (exchange, [*STENCIL, "--cells", "512x512x512", "--nodes", "64"]):
-        result = rankwise(*arguments, "--plot", "tornado.svg", "--json")
-        assert result.code == 0 and "written: tornado.svg" in result.err
-        assert "latency" in Path("tornado.svg").read_text()
-        assert rankwise(*arguments, "--plot", "tornado.pdf").code == 2
-
-
-def test_table_json(rankwise: Callable[..., Any]) -> None:
-    record = rankwise("project", "table", "--json", "--year", "2020").json
-    assert {(cell["symbol"], cell["design"]) for cell in record["contradictions"]} == {("rho", "cpu"), ("P", "cpu")}
-    assert len(record["trends"]) == 9 and len(record["slips"]) == 9
-    values = {(row["key"], row["design"]): row for row in record["values"]}
-    assert values[("link_bandwidth", "both")]["value"] == pytest.approx(218e9)
-    assert values[("memory_bandwidth", "gpu")]["value_by_doubling_time"] == pytest.approx(144e9 * 2 ** (10 / 3))
-
-
-def test_exchange_is_werner2023_s_shift(rankwise: Callable[..., Any]) -> None:
-    rows = rankwise(
-        "project", "exchange", "--machine", "frontier", "--latency", "2us", "--mode", "ssend", "--cutoff", "1:4", "--json"
-    ).json["rows"]
-    for k, row in enumerate(rows, start=1):
-        assert row["time_s"] == pytest.approx(12 * k * 2e-6 + 2 * 1000 / 25e9 * (8 * k**3 + 12 * k**2 + 6 * k))
-        assert row["messages_per_rank"] == 6 * k
-        assert row.keys() >= {
-            "engine", "machine", "algorithm", "mode", "dims", "cutoff", "replication", "ranks", "message_bytes",
-            "ranks_per_node",
-            "time_lo_s", "time_hi_s", "messages_per_rank", "bytes_per_rank", "parameters", "assumed", "notes",
-        }  # fmt: skip
-        assert (row["engine"], row["ranks"], row["assumed"]) == ("projection", 64, [])
-
-
-def test_ranks_of_a_node_share_what_it_injects(rankwise: Callable[..., Any]) -> None:
+def test_ranks_of_a_node_share_what_it_injects(rankwise: Rankwise) -> None:
     def time(ranks_per_node: int, links: int) -> float:
         common = ["project", "exchange", "--machine", "frontier", "--latency", "1us", "--cutoff", "1", "--bytes", "1MB"]
         asked = [*common, "--ranks-per-node", str(ranks_per_node), "--set", f"links={links}"]
@@ -168,25 +101,12 @@ def test_ranks_of_a_node_share_what_it_injects(rankwise: Callable[..., Any]) -> 
     assert time(1, 1) == time(1, 4) < time(8, 4) < time(8, 1)  # one message takes one link
 
 
-def test_all_algorithms_and_modes_of_an_exchange(rankwise: Callable[..., Any]) -> None:
+def test_all_algorithms_and_modes_of_an_exchange(rankwise: Rankwise) -> None:
     from rankwise.workloads.exchange import names
 
-    asked = [
-        "project",
-        "exchange",
-        "--machine",
-        "frontier",
-        "--latency",
-        "1us",
-        "--algorithm",
-        "all",
-        "--mode",
-        "all",
-        "--dims",
-        "4x2",
-    ]
-    alone = rankwise(*asked, "--cutoff", "1", "--json").json["rows"]
-    shared = rankwise(*asked, "--cutoff", "1", "--ranks-per-node", "4", "--json").json["rows"]
+    asked = "project exchange --machine frontier --latency 1us --algorithm all --mode all --dims 4x2"
+    alone = rankwise(f"{asked} --cutoff 1 --json").json["rows"]
+    shared = rankwise(f"{asked} --cutoff 1 --ranks-per-node 4 --json").json["rows"]
     assert {row["algorithm"] for row in shared} == set(names().algorithms)
     assert {row["algorithm"] for row in alone} == set(names().algorithms) - set(names().node_aware)
     assert {row["mode"] for row in shared} == set(names().modes)
@@ -194,101 +114,85 @@ def test_all_algorithms_and_modes_of_an_exchange(rankwise: Callable[..., Any]) -
         assert row["time_lo_s"] < row["time_s"] < row["time_hi_s"] and row["grid"] == [4, 2]
 
 
-def test_stencil_scaling(rankwise: Callable[..., Any]) -> None:
-    strong = rankwise(*STENCIL, "--cells", "1024x1024x1024", "--nodes", "8,64,512", "--width", "200", "--json").json["rows"]
+def test_stencil_scaling(rankwise: Rankwise) -> None:
+    strong = rankwise(f"{STENCIL} --cells 1024x1024x1024 --nodes 8,64,512 --width 200 --json").json["rows"]
     assert [row["cutoff"] for row in strong] == [[1, 1, 1], [1, 1, 1], [2, 2, 2]]
     assert strong[0]["efficiency"] == 1.0 > strong[1]["efficiency"] > strong[2]["efficiency"]
-    weak = rankwise(*STENCIL, "--weak", "--cells", "100x100x100", "--nodes", "64,4096", "--json").json["rows"]
+    weak = rankwise(f"{STENCIL} --weak --cells 100x100x100 --nodes 64,4096 --json").json["rows"]
     assert weak[0]["results"]["total_s"] == weak[1]["results"]["total_s"] and weak[1]["efficiency"] == 1.0
     assert weak[0]["scaling"] == "weak"
     assert weak[1]["notes"] == ["energy: no power of a node of frontier is known; --set node_power=VALUE"]
-    varied = rankwise(*STENCIL, "--cells", "512x512", "--nodes", "16", "--vary", "latency=1us:4us", "--json").json["rows"]
+    varied = rankwise(f"{STENCIL} --cells 512x512 --nodes 16 --vary latency=1us:4us --json").json["rows"]
     assert len(varied) == 7 and varied[0]["varied"] == "latency"
 
 
-def test_a_profile_is_a_machine_for_the_exchange(rankwise: Callable[..., Any], jureca: Path) -> None:
-    result = rankwise("project", "exchange", "--machine", jureca, "--set", "latency=0.5x", "--cutoff", "2", "--json")
+def test_a_profile_is_a_machine_for_the_exchange(rankwise: Rankwise, refused: Refused, jureca: Path) -> None:
+    result = rankwise(f"project exchange --machine {jureca} --set latency=0.5x --cutoff 2 --json")
     assert result.code == 0, result.err
-    asked = rankwise("project", "fft3d", "--machine", "jureca.json", "--n", "512", "--nodes", "8")
-    assert asked.code == 2 and "has no topology" in asked.err
+    assert "has no topology" in refused("project fft3d --machine jureca.json --n 512 --nodes 8")
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([*FRONTIER[:5], "1"], "--n 1 is too small"),
-        ([*FRONTIER[:5], "many"], "--n 'many' is not a number or a range"),
-        ([*FRONTIER[:5], "20:10"], "empty range"),
-        ([*FRONTIER, "--nodes", "0"], "--nodes 0 is too small"),
-        ([*FRONTIER, "--nodes", "1:4"], "start the range at 2"),
-        ([*FRONTIER, "--reading", "hopeful"], "choose one of literal, paper-effective"),
-        ([*FRONTIER, "--memory-constant", "-1"], "is not a constant"),
-        ([*FRONTIER, "--memory-constant", "nan"], "is not a constant"),
-        ([*FRONTIER, "--memory-constant", "24:6"], "is not a constant"),
-        ([*FRONTIER, "--memory-constant", "6:7:8"], "is not a constant"),
-        ([*FRONTIER, "--memory-constant", "A"], "is not a constant"),
-        ([*FRONTIER, "--vary", "memory_constant=x"], "is not a constant"),
-        ([*FRONTIER, "--reading", "paper-effective", "--vary", "memory_constant=6:80"], "leave one of the two out"),
-        ([*FRONTIER, "--memory-constant", "5", "--reading", "paper-effective"], "leave one of the two out"),
-        ([*FRONTIER, "--bound", "none"], "choose one of bisection, ideal"),
-        ([*FRONTIER, "--topology", "torus:0"], "--topology 'torus:0' is unknown"),
-        ([*FRONTIER, "--topology", "ring"], "--topology 'ring' is unknown"),
-        ([*FRONTIER, "--topology", "torus:4", "--bound", "ideal"], "known for a 3-D torus only"),
-        ([*FRONTIER, "--torus-constant", "2"], "choose one of printed, exact"),
-        ([*FRONTIER, "--precision", "half"], "choose one of double, single"),
-        ([*FRONTIER, "--decomposition", "cubes"], "choose one of pencil, slab"),
-        ([*FRONTIER, "--set", "speed=3"], "sets nothing"),
-        ([*FRONTIER, "--vary", "speed=1:2"], "varies nothing"),
-        ([*FRONTIER, "--vary", "io_bus_bandwidth=1GB/s:2GB/s"], "varies nothing here"),
-        ([*FRONTIER, "--vary", "taper=0.5:2"], "at most 1"),
-        ([*FRONTIER, "--vary", "n=fast"], "is not a value"),
-        ([*FRONTIER, "--match", "time"], "--match and --against belong together"),
-        ([*FRONTIER, "--against", "summit"], "--match and --against belong together"),
-        ([*FRONTIER, "--match", "colour", "--against", "summit"], "choose one of time, overlapped-time, peak"),
-        ([*FRONTIER, "--match", "time", "--against", "sumit"], "did you mean summit"),
-        ([*FRONTIER, "--plot", "tornado.png"], "give it the ending .svg or .html"),
-        ([*FRONTIER, "--machine", "frontir"], "did you mean frontier"),
-        ([*FRONTIER, "--machine", "no.toml"], "does not exist"),
-        ([*FRONTIER, "--machine", "no.json"], "does not exist"),
-        (["project", "fft3d", "--machine", "h100-cluster", "--n", "4096"], "--nodes"),
-        (["project", "table", "--year", "1066"], "between 1950 and 2100"),
-        (["project", "exchange", "--machine", "keeneland"], "has no latency"),
-        (["project", "exchange", "--machine", "keeneland", "--against", "vsc-4"], "machine keeneland has no latency"),
-        (["project", "exchange", "--machine", "frontier", "--set", "links=1.5"], "not a whole number"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2"], "needs a unit of latency"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--mode", "sned"], "send mode 'sned' is unknown"),
-        (
-            ["project", "exchange", "--machine", "frontier", "--latency", "2us", "--algorithm", "shft"],
-            "algorithm 'shft' is unknown",
-        ),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks", "0"], "--ranks 0 is too small"),
-        (["project", "exchange", "--machine", "frontier", "--ranks", "999999999989"], "give at most 1000000"),
-        (["project", "exchange", "--machine", "summit", "--latency", "2us", "--vary", "taper=0.5:1"], "varies nothing here"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--dims", "4"], "give 1, 2 or 3"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--ranks-per-node", "0"], "at least 1"),
-        (["project", "exchange", "--machine", "frontier", "--latency", "2us", "--cutoff", "0"], "at least 1"),
-        ([*STENCIL, "--cells", "8x8x8", "--nodes", "4096"], "use fewer nodes"),
-        ([*STENCIL, "--cells", "8x8x8x8", "--nodes", "2"], "give 1, 2 or 3"),
-        ([*STENCIL, "--cells", "8x8", "--nodes", "2", "--width", "0"], "--width 0 is too small"),
-        ([*STENCIL, "--cells", "8x8", "--nodes", "2", "--cell-bytes", "0"], "must be above 0"),
-        ([*STENCIL, "--cells", "8x8", "--nodes", "2", "--flops-per-cell", "-1"], "0 or above"),
-        ([*STENCIL, "--cells", "8x8", "--nodes", "0"], "at least 1"),
-        ([*STENCIL, "--cells", "8x8", "--nodes", "4", "--mode", "sned"], "send mode 'sned' is unknown"),
-        (["project", "stencil", "--machine", "keeneland", "--cells", "8x8", "--nodes", "4"], "has no latency"),
-        (["reproduce", "czechowski2012", "-o", "a-file"], "is a file: name a folder"),
-        (["reproduce", "gauss1805"], "gauss1805"),
+        ("project fft3d --machine frontier --n 1", "--n 1 is too small"),
+        ("project fft3d --machine frontier --n many", "--n 'many' is not a number or a range"),
+        ("project fft3d --machine frontier --n 20:10", "empty range"),
+        (f"{FRONTIER} --nodes 0", "--nodes 0 is too small"),
+        (f"{FRONTIER} --nodes 1:4", "start the range at 2"),
+        (f"{FRONTIER} --reading hopeful", "choose one of literal, paper-effective"),
+        (f"{FRONTIER} --memory-constant -1", "is not a constant"),
+        (f"{FRONTIER} --memory-constant nan", "is not a constant"),
+        (f"{FRONTIER} --memory-constant 24:6", "is not a constant"),
+        (f"{FRONTIER} --memory-constant 6:7:8", "is not a constant"),
+        (f"{FRONTIER} --memory-constant A", "is not a constant"),
+        (f"{FRONTIER} --vary memory_constant=x", "is not a constant"),
+        (f"{FRONTIER} --reading paper-effective --vary memory_constant=6:80", "leave one of the two out"),
+        (f"{FRONTIER} --memory-constant 5 --reading paper-effective", "leave one of the two out"),
+        (f"{FRONTIER} --bound none", "choose one of bisection, ideal"),
+        (f"{FRONTIER} --topology torus:0", "--topology 'torus:0' is unknown"),
+        (f"{FRONTIER} --topology torus:4 --bound ideal", "known for a 3-D torus only"),
+        (f"{FRONTIER} --torus-constant 2", "choose one of printed, exact"),
+        (f"{FRONTIER} --precision half", "choose one of double, single"),
+        (f"{FRONTIER} --decomposition cubes", "choose one of pencil, slab"),
+        (f"{FRONTIER} --vary speed=1:2", "varies nothing"),
+        (f"{FRONTIER} --vary io_bus_bandwidth=1GB/s:2GB/s", "varies nothing here"),
+        (f"{FRONTIER} --vary taper=0.5:2", "at most 1"),
+        (f"{FRONTIER} --vary n=fast", "is not a value"),
+        (f"{FRONTIER} --against summit", "--match and --against belong together"),
+        (f"{FRONTIER} --match colour --against summit", "choose one of time, overlapped-time, peak"),
+        (f"{FRONTIER} --match time --against sumit", "did you mean summit"),
+        (f"{FRONTIER} --plot tornado.png", "give it the ending .svg or .html"),
+        (f"{FRONTIER} --machine no.json", "does not exist"),
+        ("project fft3d --machine h100-cluster --n 4096", "--nodes"),
+        ("project table --year 1066", "between 1950 and 2100"),
+        ("project exchange --machine keeneland --against vsc-4", "machine keeneland has no latency"),
+        ("project exchange --machine frontier --set links=1.5", "not a whole number"),
+        ("project exchange --machine frontier --latency 2", "needs a unit of latency"),
+        ("project exchange --machine frontier --latency 2us --mode sned", "send mode 'sned' is unknown"),
+        ("project exchange --machine frontier --latency 2us --algorithm shft", "algorithm 'shft' is unknown"),
+        ("project exchange --machine frontier --latency 2us --ranks 0", "--ranks 0 is too small"),
+        ("project exchange --machine frontier --ranks 999999999989", "give at most 1000000"),
+        ("project exchange --machine summit --latency 2us --vary taper=0.5:1", "varies nothing here"),
+        ("project exchange --machine frontier --latency 2us --dims 4", "give 1, 2 or 3"),
+        ("project exchange --machine frontier --latency 2us --ranks-per-node 0", "at least 1"),
+        ("project exchange --machine frontier --latency 2us --cutoff 0", "at least 1"),
+        (f"{STENCIL} --cells 8x8x8 --nodes 4096", "use fewer nodes"),
+        (f"{STENCIL} --cells 8x8x8x8 --nodes 2", "give 1, 2 or 3"),
+        (f"{STENCIL} --cells 8x8 --nodes 2 --width 0", "--width 0 is too small"),
+        (f"{STENCIL} --cells 8x8 --nodes 2 --cell-bytes 0", "must be above 0"),
+        (f"{STENCIL} --cells 8x8 --nodes 2 --flops-per-cell -1", "0 or above"),
+        (f"{STENCIL} --cells 8x8 --nodes 4 --mode sned", "send mode 'sned' is unknown"),
+        ("project stencil --machine keeneland --cells 8x8 --nodes 4", "has no latency"),
+        ("reproduce czechowski2012 -o a-file", "is a file: name a folder"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_2(rankwise: Callable[..., Any], arguments: list[str], says: str) -> None:
+def test_bad_input_is_one_line_and_exit_2(refused: Refused, arguments: str, says: str) -> None:
     Path("a-file").write_text("")
-    result = rankwise(*arguments)
-    assert result.code == 2, result.out
-    assert result.out == ""
-    assert len(result.err.splitlines()) == 1
-    assert says in result.err
+    assert says in refused(arguments)
 
 
-def test_titles_of_pictures_are_conclusions_that_follow_the_figures(rankwise: Callable[..., Any]) -> None:
+def test_titles_of_pictures_are_conclusions_that_follow_the_figures(rankwise: Rankwise) -> None:
     def title(*arguments: str) -> str:
         assert rankwise("project", *arguments, "--plot", "p.svg").code == 0
         found = re.search(r"<title[^>]*>([^<]*)", Path("p.svg").read_text())
@@ -305,40 +209,14 @@ def test_titles_of_pictures_are_conclusions_that_follow_the_figures(rankwise: Ca
     )
 
 
-def test_reproduce_writes_page_tables_and_pictures(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("reproduce", "czechowski2012", "-o", "redone", "--json")
-    assert result.code == 0, result.err
-    assert [row["prediction"] for row in result.json["predictions"]] == [1, 2, 3]
-    for row in (figure for prediction in result.json["predictions"] for figure in prediction["figures"]):
-        assert row.keys() >= {"published", "literal", "paper_effective"}
-    written = [Path(name) for name in result.json["files"]]
-    assert {path.suffix for path in written} == {".html", ".csv", ".svg"}
-    page = written[0].read_text(encoding="utf-8")
-    assert page.count('class="still"') == 4
-    with (Path("redone") / "czechowski2012-predictions.csv").open() as stream:
-        rows = {row["key"]: row for row in csv.DictReader(stream)}
-    assert float(rows["gpu_performance"]["paper_effective"]) == pytest.approx(2.79e15, rel=2e-3)
-    assert json.loads(json.dumps(result.json)) == result.json
-
-
-def test_project_fft3d_starts_without_heavy_libraries() -> None:
-    script = (
-        "import sys; from rankwise.cli.main import run; "
-        "code = run(['project', 'fft3d', '--machine', 'frontier', '--n', '32768', '--nodes', '4096', '--json']); "
-        "print(code, *(m for m in ('numpy','highspy','vl_convert','jinja2','rich.table') if m in sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stderr.strip() == "0"
-
-
 def test_project_fft3d_asks_the_model_twice_a_figure_and_once_a_corner(
-    rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    rankwise: Rankwise, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
     predict = fft3d.predict
     monkeypatch.setattr(fft3d, "predict", lambda *values: asked.append(values) or predict(*values))
     for given, ranges in (((), 1), (("--memory-constant", "10:20", "--set", "link_bandwidth=10GB/s:20GB/s"), 2)):
         asked.clear()
-        found = rankwise("project", "fft3d", "--machine", "frontier", "--n", "32768", "--nodes", "4096", *given, "--json").json
+        found = rankwise("project fft3d --machine frontier --n 32768 --nodes 4096", *given, "--json").json
         assert sum(figure["low"] < figure["high"] for figure in found["parameters"].values()) == ranges
         assert len(asked) == 1 + 2**ranges + 2 * len(found["parameters"])

@@ -1,18 +1,17 @@
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rankwise.api import reporting
 from rankwise.api.reporting import measured
+from verbs import Rankwise
 
 
 @pytest.mark.mpi
-def test_quick_leaves_a_report_a_profile_and_the_samples(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_leaves_a_report_a_profile_and_the_samples(rankwise: Rankwise, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[reporting.Quick] = []
     monkeypatch.setattr(reporting, "measured", lambda *asked: found.append(measured(*asked)) or found[0])
-    result = rankwise("quick", "--seconds", "1")
+    result = rankwise("quick --seconds 1")
     assert result.code == 0, result.err
     for name in (
         "rankwise-report.html",
@@ -37,6 +36,6 @@ def test_quick_leaves_a_report_a_profile_and_the_samples(rankwise: Callable[...,
     assert Path("rankwise-report.html").read_text() == Path("first.html").read_text()
     # The same as JSON.
     monkeypatch.setattr(reporting, "measured", lambda *asked: found[0])
-    printed = rankwise("quick", "--json").json
+    printed = rankwise("quick --json").json
     assert printed["schema"] == 1 and len(printed["mappings"]) == 3 and printed["validation"]["rows"]
     assert Path(printed["report"]).exists()

@@ -12,102 +12,82 @@ from pathlib import Path
 import pytest
 
 import sample_figures
-from rankwise.cli import main
-from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, EXIT_USAGE
+from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK
+from verbs import Rankwise, Refused
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def inputs(rankwise: Rankwise) -> None:
+    """A profile, a comparison and mappings, where the report looks for them."""
+    sample_figures.profile().save(Path("machine.json"))
+    Path("validate.json").write_text(json.dumps(sample_figures.validation_record()))
+    Path("map.json").write_text(json.dumps(sample_figures.mapping_record_3d()))
 
 
-def write_inputs(folder: Path) -> None:
-    sample_figures.profile().save(folder / "machine.json")
-    (folder / "validate.json").write_text(json.dumps(sample_figures.validation_record()))
-    (folder / "map.json").write_text(json.dumps(sample_figures.mapping_record_3d()))
-
-
-def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main.run(["report", *arguments]) == EXIT_USAGE
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("rankwise: ") and printed.err.count("\n") == 1
-    return printed.err
-
-
-def test_reads_what_is_here_and_prints_the_path(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_inputs(folder)
-    assert main.run(["report"]) == EXIT_OK
-    answer, quality, page = capsys.readouterr().out.splitlines()
+def test_reads_what_is_here_and_prints_the_path(rankwise: Rankwise) -> None:
+    answer, quality, page = rankwise("report").out.splitlines()
     assert answer.startswith("✓ ") and quality.startswith("Quality: ") and page == "Page  rankwise-report.html"
-    text = (folder / "rankwise-report.html").read_text(encoding="utf-8")
+    text = Path("rankwise-report.html").read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>")
     assert "node17" in text
 
 
-def test_named_files_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_inputs(folder)
+def test_named_files_and_json(rankwise: Rankwise) -> None:
     for name in ("machine.json", "map.json"):
-        (folder / name).rename(folder / f"my-{name}")
-    (folder / "validate.json").unlink()
-    arguments = ["--profile", "my-machine.json", "--mapping", "my-map.json", "-o", "sub/r.html", "--json"]
-    assert main.run(["report", *arguments]) == EXIT_OK
-    result = json.loads(capsys.readouterr().out)
+        Path(name).rename(f"my-{name}")
+    Path("validate.json").unlink()
+    result = rankwise("report --profile my-machine.json --mapping my-map.json -o sub/r.html --json").json
     assert result.pop("trust")["level"] == "unknown"
     assert result["report"] == "sub/r.html" and result["sections"] == ["machine", "latency", "bandwidth", "mapping"]
     assert result["headline"].startswith("Between cores of one socket a message starts in 321 ns")
     assert result["links"]["same-socket"]["bandwidth_of_bytes"] == 4 * 2**20 and result["next"][0]["command"].startswith(
         "rankwise "
     )
-    assert (folder / "sub" / "r.html").exists()
+    assert Path("sub/r.html").exists()
 
 
-def test_profiles_side_by_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_profiles_side_by_side(rankwise: Rankwise, refused: Refused) -> None:
     before = sample_figures.profile()
-    before.save(folder / "a.json")
-    sample_figures.slower(before, 2).save(folder / "b.json")
-    assert main.run(["report", "a.json", "b.json", "-o", "both.html", "--json"]) == EXIT_OK
-    assert json.loads(capsys.readouterr().out)["profiles"][1]["name"] == "b.json"
-    assert "a.json to b.json" in (folder / "both.html").read_text(encoding="utf-8")
-    assert "stands alone" in complaint(capsys, "a.json")
-    assert "leave these out" in complaint(capsys, "a.json", "b.json", "--profile", "a.json")
-    assert "one of the inputs" in complaint(capsys, "a.json", "b.json", "-o", "b.json")
+    before.save(Path("a.json"))
+    sample_figures.slower(before, 2).save(Path("b.json"))
+    assert rankwise("report a.json b.json -o both.html --json").json["profiles"][1]["name"] == "b.json"
+    assert "a.json to b.json" in Path("both.html").read_text(encoding="utf-8")
+    assert "stands alone" in refused("report a.json")
+    assert "leave these out" in refused("report a.json b.json --profile a.json")
+    assert "one of the inputs" in refused("report a.json b.json -o b.json")
 
 
-def test_nothing_to_report_names_quick(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "rankwise quick" in complaint(capsys)
+def test_nothing_to_report_names_quick(refused: Refused) -> None:
+    for path in Path().iterdir():
+        path.unlink()
+    assert "rankwise quick" in refused("report")
 
 
 @pytest.mark.parametrize("option", ["--profile", "--validation", "--mapping"])
-def test_a_named_file_must_be_there(folder: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
-    write_inputs(folder)
-    assert "gone.json does not exist" in complaint(capsys, option, "gone.json")
-    assert not (folder / "rankwise-report.html").exists()
+def test_a_named_file_must_be_there(refused: Refused, option: str) -> None:
+    assert "gone.json does not exist" in refused(f"report {option} gone.json")
+    assert not Path("rankwise-report.html").exists()
 
 
 @pytest.mark.parametrize("name", ["machine.json", "validate.json", "map.json"])
 @pytest.mark.parametrize("text", ["", '{"schema": 1, "rows": [', "[]", '{"schema": 1}', "\x00", '{"schema": 1e400}'])
-def test_half_written_or_other_files(folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str) -> None:
-    write_inputs(folder)
-    (folder / name).write_text(text)
-    assert name in complaint(capsys)
-    assert not (folder / "rankwise-report.html").exists()
+def test_half_written_or_other_files(refused: Refused, name: str, text: str) -> None:
+    Path(name).write_text(text)
+    assert name in refused("report")
+    assert not Path("rankwise-report.html").exists()
 
 
-def test_a_wrong_value_names_file_and_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_inputs(folder)
+def test_a_wrong_value_names_file_and_key(refused: Refused) -> None:
     rows = [sample_figures.comparison(measured_time_s="fast")]
-    (folder / "validate.json").write_text(json.dumps(sample_figures.validation_record(rows)))
-    assert "validate.json: rows[0].measured_time_s 'fast' is not a finite number" in complaint(capsys)
+    Path("validate.json").write_text(json.dumps(sample_figures.validation_record(rows)))
+    assert "validate.json: rows[0].measured_time_s 'fast' is not a finite number" in refused("report")
 
 
-def test_inputs_are_never_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_inputs(folder)
-    before = (folder / "machine.json").read_bytes()
-    assert "one of the inputs" in complaint(capsys, "-o", "./machine.json")
-    assert (folder / "machine.json").read_bytes() == before
-    assert "is a folder" in complaint(capsys, "-o", ".")
+def test_inputs_are_never_overwritten(refused: Refused) -> None:
+    before = Path("machine.json").read_bytes()
+    assert "one of the inputs" in refused("report -o ./machine.json")
+    assert Path("machine.json").read_bytes() == before
+    assert "is a folder" in refused("report -o .")
 
 
 _LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_{}, ({} << 20,) * 2)"
@@ -126,11 +106,10 @@ _WITHOUT, _MISSING = (
         (_WITHOUT, _MISSING, False),
     ],
 )
-def test_what_forbids_drawing_leaves_static_pictures_out(folder: Path, before: str, why: str, built: bool) -> None:
+def test_what_forbids_drawing_leaves_static_pictures_out(before: str, why: str, built: bool) -> None:
     """The engine is an extra, and batch systems set limits in which it would end the process. What was built draws in the
     reader's browser all the same."""
-    write_inputs(folder)
-    script = folder / "vega.js"
+    script = Path("vega.js").resolve()
     if built:
         script.write_text("window.vegaEmbed=null")
     code = (
@@ -147,7 +126,7 @@ def test_what_forbids_drawing_leaves_static_pictures_out(folder: Path, before: s
     found = limited("report")
     said = "" if built else f"the page has no pictures, as {why}\n"
     assert (found.returncode, found.stderr) == (EXIT_OK, said) and "Page  rankwise-report.html" in found.stdout
-    page, how = unescape((folder / "rankwise-report.html").read_text(encoding="utf-8")), " without a script" * built
+    page, how = unescape(Path("rankwise-report.html").read_text(encoding="utf-8")), " without a script" * built
     assert page.count(f"<p>Not drawn{how}, as {why}.") == page.count('<div class="chart only"') > 0
     assert ("vegaEmbed=" in page) == built
     if not built:

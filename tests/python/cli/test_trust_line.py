@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +16,28 @@ from rankwise.machine.trust import Reason, Trust
 from rankwise.observe.record import write_record
 from synthetic_events import ring
 from synthetic_machine import loggp_times, write_samples
+from verbs import Rankwise, Refused
 
+PROFILE = Path(__file__).parents[1] / "frozen" / "inputs" / "nodes.json"
 TRUST = Trust("poor", (Reason("others", 2.0, "other programs kept 1.0 processors busy meanwhile", "stop them"),))
 LINE = "Quality: poor (poor.json of "
 CALLS = {
-    "predict exchange": ["--cutoff", "1"],
-    "predict stencil": ["--grid", "4x2", "--nodes", "8", "--ppn", "1"],
-    "predict alltoall": ["--ranks", "8"],
-    "predict observed": ["app.comm"],
-    "predict collective": ["bcast", "--ranks", "8", "--bytes", "1000"],
-    "predict halo": ["--grid", "4x2", "--halo", "1kB,2kB"],
-    "advise": ["app.comm"],
-    "project observed": ["app.comm", "--latency", "2x"],
-    "choose exchange": [],
-    "choose stencil": ["--grid", "4x2", "--nodes", "8", "--ppn", "1"],
-    "choose alltoall": ["--ranks", "8"],
-    "choose collective": ["bcast", "--ranks", "8", "--bytes", "1000"],
-    "choose halo": ["--grid", "4x2", "--halo", "1kB,2kB"],
-    "map": ["--grid", "4x4", "--nodes", "16", "--ppn", "1"],
-    "report": ["-o", "r.html"],
-    "tune": ["--ranks", "8", "--ranks-per-node", "1", "--mpi", "openmpi-5.0"],
+    "predict exchange": "--cutoff 1",
+    "predict stencil": "--grid 4x2 --nodes 8 --ppn 1",
+    "predict alltoall": "--ranks 8",
+    "predict observed": "app.comm",
+    "predict collective": "bcast --ranks 8 --bytes 1000",
+    "predict halo": "--grid 4x2 --halo 1kB,2kB",
+    "advise": "app.comm",
+    "project observed": "app.comm --latency 2x",
+    "choose exchange": "",
+    "choose stencil": "--grid 4x2 --nodes 8 --ppn 1",
+    "choose alltoall": "--ranks 8",
+    "choose collective": "bcast --ranks 8 --bytes 1000",
+    "choose halo": "--grid 4x2 --halo 1kB,2kB",
+    "map": "--grid 4x4 --nodes 16 --ppn 1",
+    "report": "-o r.html",
+    "tune": "--ranks 8 --ranks-per-node 1 --mpi openmpi-5.0",
 }
 # These need an MPI, SimGrid, or the profile's rates of FFTs; they open their profile by the same function.
 ELSEWHERE = {"validate", "simulate", "try", "predict fft3d", "choose fft3d"}
@@ -56,57 +58,61 @@ def test_these_are_all_verbs_that_take_a_profile() -> None:
 
 
 @pytest.fixture
-def poor(rankwise: Callable[..., Any], tmp_path: Path) -> Path:
-    write_samples(tmp_path / "m.samples.jsonl", loggp_times(), link="other-node")
-    assert rankwise("fit", tmp_path / "m.samples.jsonl", "-o", "poor.json").code == 0
+def poor(tmp_path: Path) -> Path:
     write_record(tmp_path / "app.comm", record_of(ring(RANKS, STEPS, 100_000, 1000), range(RANKS)))
-    path = Path("poor.json")
-    path.write_text(json.dumps({**json.loads(path.read_text()), "trust": TRUST.to_dict()}))
+    path = tmp_path / "poor.json"
+    path.write_text(json.dumps({**json.loads(PROFILE.read_text()), "trust": TRUST.to_dict()}))
     return path
 
 
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    write_samples(tmp_path / "m.samples.jsonl", loggp_times(), link="other-node")
+    return tmp_path / "m.samples.jsonl"
+
+
 @pytest.mark.parametrize("call", CALLS)
-def test_the_line_is_said_once_and_is_in_the_json(rankwise: Callable[..., Any], poor: Path, call: str) -> None:
-    asked = (*call.split(), *CALLS[call], "--profile", poor)
+def test_the_line_is_said_once_and_is_in_the_json(rankwise: Rankwise, poor: Path, call: str) -> None:
+    asked = f"{call} {CALLS[call]} --profile {poor.name}"
     code = 6 if call.startswith(("choose", "tune")) else 0
-    result = rankwise(*asked, "--json")
+    result = rankwise(f"{asked} --json")
     assert result.code == code and result.json["trust"]["level"] == "poor" and "Quality" not in result.err
     if call != "report":  # prints the page's path alone
-        shown = rankwise(*asked)
+        shown = rankwise(asked)
         lines = shown.out.splitlines()
         assert shown.code == code and lines[1].startswith(LINE) and "Quality: " not in "".join(lines[2:]) + shown.err
         assert any(line.startswith("Next  rankwise doctor") for line in lines[2:]) and "Why" not in shown.out
 
 
-def test_poor_figures_do_not_tell_candidates_apart(rankwise: Callable[..., Any], poor: Path) -> None:
-    result = rankwise("choose", "exchange", "--profile", poor)
+def test_poor_figures_do_not_tell_candidates_apart(rankwise: Rankwise, poor: Path) -> None:
+    result = rankwise(f"choose exchange --profile {poor}")
     assert result.code == 6 and result.out.startswith("? No choice: ")
     assert "Use " not in result.out and "Size " not in result.out
 
 
-def test_an_imported_table_has_no_interval_and_says_what_is_assumed(rankwise: Callable[..., Any]) -> None:
+def test_an_imported_table_has_no_interval_and_says_what_is_assumed(rankwise: Rankwise) -> None:
     Path("t.csv").write_text("message_bytes,latency_us\n" + "".join(f"{8 << i},{1 + 0.01 * (8 << i)}\n" for i in range(9)))
-    assert rankwise("profile", "import", "t.csv", "--link", "other-node", "-o", "t.json").code == 0
+    assert rankwise("profile import t.csv --link other-node -o t.json").code == 0
     link = json.loads(Path("t.json").read_text())["links"]["other-node"]
     assert link["spread"] == "unknown" and {row["time_lo_s"] for row in link["table"]} == {None}
-    result = rankwise("predict", "exchange", "--cutoff", "1", "--bytes", "64", "--profile", "t.json", "--json")
+    result = rankwise("predict exchange --cutoff 1 --bytes 64 --profile t.json --json")
     assert result.json["trust"]["level"] == "unknown"
     row = result.json["rows"][0]
     assert row["time_lo_s"] < 0.95 * row["time_s"] and any("± 8 % is assumed" in note for note in row["notes"])
-    assert "intervals of the fastest " in rankwise("choose", "exchange", "--profile", "t.json").out
+    assert "intervals of the fastest " in rankwise("choose exchange --profile t.json").out
 
 
-def test_fit_does_not_lose_what_a_profile_has(rankwise: Callable[..., Any], poor: Path, tmp_path: Path) -> None:
-    alone = [json.loads(line) for line in (tmp_path / "m.samples.jsonl").read_text().splitlines()]
+def test_fit_does_not_lose_what_a_profile_has(rankwise: Rankwise, refused: Refused, samples: Path) -> None:
+    assert rankwise(f"fit {samples} -o m.json").code == 0
+    alone = [json.loads(line) for line in samples.read_text().splitlines()]
     few = [record for record in alone if record.get("operation") in (None, "send")]
-    (tmp_path / "few.samples.jsonl").write_text("".join(json.dumps(record) + "\n" for record in few))
-    refused = rankwise("fit", tmp_path / "few.samples.jsonl", "-o", poor)
-    assert refused.code == 2 and "other-node exchange" in refused.err and "other-node model loggp" in refused.err
-    assert json.loads(poor.read_text())["links"]["other-node"]["variants"]
-    assert rankwise("fit", tmp_path / "few.samples.jsonl", "-o", poor, "--force").code == 0
+    Path("few.samples.jsonl").write_text("".join(json.dumps(record) + "\n" for record in few))
+    said = refused("fit few.samples.jsonl -o m.json")
+    assert "other-node exchange" in said and "other-node model loggp" in said
+    assert json.loads(Path("m.json").read_text())["links"]["other-node"]["variants"]
+    assert rankwise("fit few.samples.jsonl -o m.json --force").code == 0
 
 
-def test_every_statistic_gives_the_same_verdict(rankwise: Callable[..., Any], poor: Path, tmp_path: Path) -> None:
-    samples = tmp_path / "m.samples.jsonl"
-    verdicts = [rankwise("fit", samples, "--statistic", one, "--json").json["trust"] for one in ("median", "minimum")]
+def test_every_statistic_gives_the_same_verdict(rankwise: Rankwise, samples: Path) -> None:
+    verdicts = [rankwise(f"fit {samples} --statistic {one} --json").json["trust"] for one in ("median", "minimum")]
     assert verdicts[0] == verdicts[1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from rankwise.errors import InputError
 from rankwise.machine.discover import discover
 from rankwise.measure.imports import import_profile
 from rankwise.workloads.fft3d import FftCase, FftOptions
+from verbs import Rankwise
 
 AUTO = """
 from mpi4py import MPI
@@ -26,7 +26,7 @@ if MPI.COMM_WORLD.rank == 0:
 
 @pytest.mark.mpi
 def test_choose_and_a_plans_auto_give_one_answer(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, python_ranks: Callable[..., str], rankwise: Callable[..., Any]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, python_ranks: Callable[..., str], rankwise: Rankwise
 ) -> None:
     monkeypatch.setenv("RANKWISE_FFT_KNOWLEDGE", str(tmp_path))
     pingpong = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"

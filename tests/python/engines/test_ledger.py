@@ -5,9 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +16,7 @@ from rankwise.papers.werner2023_study import ping_pong_profile
 from rankwise.workloads.base import Row, Span
 from rankwise.workloads.comparison import Comparison
 from rankwise.workloads.exchange import Asked, make_cases
+from verbs import Rankwise
 
 
 def _rows(engine: str, times: list[float], width: float = 0.1) -> list[Row]:
@@ -119,7 +118,7 @@ def test_a_damaged_line_is_left_out_and_told(ledger: Path, damage: bytes, capsys
 
 def test_many_append_at_once(ledger: Path) -> None:
     code = (
-        "import test_ledger as t; from rankwise.engines.ledger import *\n"
+        "import sys; sys.path.append('..'); import test_ledger as t; from rankwise.engines.ledger import *\n"
         "for i in range(20): keep_comparisons('m', t._compared([1.0] * 4, [1.0] * 4))"
     )
     started = [subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent) for _ in range(2)]
@@ -139,18 +138,18 @@ def test_a_full_disk_leaves_no_half_line(ledger: Path, capsys: pytest.CaptureFix
     assert ledger.read_bytes() == kept and "cannot be written" in capsys.readouterr().err
 
 
-def test_the_verb(ledger: Path, rankwise: Callable[..., Any]) -> None:
+def test_the_verb(ledger: Path, rankwise: Rankwise) -> None:
     profile = ping_pong_profile()
     profile.save(Path("machine.json"))
-    asked = ("--algorithm", "shift,comb", "--mode", "isend", "--cutoff", "1", "--bytes", "10,1000")
-    assert rankwise("predict", "exchange", *asked).code == 0
+    asked = "--algorithm shift,comb --mode isend --cutoff 1 --bytes 10,1000"
+    assert rankwise(f"predict exchange {asked}").code == 0
     kept = ledger.read_text().splitlines()
     assert len(kept) == 4
-    assert rankwise("ledger", str(ledger)).code == 2  # nothing to hold them against
+    assert rankwise(f"ledger {ledger}").code == 2  # nothing to hold them against
     keep_comparisons("m", _compared([1.0, 3.0, 2.0, 2.0], [1.05, 2.0, 4.0, 2.5]))
     assert ledger.read_text().splitlines()[:4] == kept
-    result = rankwise("ledger", "--by", "algorithm,machine")
+    result = rankwise("ledger --by algorithm,machine")
     assert result.code == 0 and result.out.startswith("4 predictions were off by 35.0% in the median; 25% of 4 lay within")
-    groups = rankwise("ledger", str(ledger), "--json").json["groups"]
+    groups = rankwise(f"ledger {ledger} --json").json["groups"]
     assert {group["by"] for group in groups} == {"algorithm", "mode", "size", "machine"}
-    assert rankwise("ledger", str(ledger), "--by", "colour").code == 2
+    assert rankwise(f"ledger {ledger} --by colour").code == 2

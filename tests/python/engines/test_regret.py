@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rankwise.decide.choice import Candidate, Choice, Question
 from rankwise.decide.regret import Regret, Trial
 from rankwise.workloads.exchange import ExchangeCase
+from verbs import Rankwise, Refused
 
 
 def _trial(**times_s: Sequence[float]) -> Trial:
@@ -54,15 +54,12 @@ def test_a_summary_is_the_mean_over_all_trials() -> None:
     assert [c["measured_time_s"] for c in row["candidates"]] == [3.0, 2.0]
 
 
-def test_every_candidate_is_run_in_every_round(rankwise: Callable[..., Any], imported: Callable[..., Path]) -> None:
+def test_every_candidate_is_run_in_every_round(rankwise: Rankwise, imported: Callable[..., Path]) -> None:
     imported("same-socket")
-    result = rankwise(
-        "validate", "choose", "--ranks", "2", "--cutoff", "1", "--bytes", "8,1000", "--algorithm", "direct,shift",
-        "--mode", "isend,ssend", "--rounds", "2", "--seconds", "0.005", "--json",
-    )  # fmt: skip
-    assert result.code == 0, result.err
-    assert result.json["summary"]["cases"] == len(result.json["rows"]) == 2
-    for row in result.json["rows"]:
+    asked = "--ranks 2 --cutoff 1 --bytes 8,1000 --algorithm direct,shift --mode isend,ssend"
+    result = rankwise(f"validate choose {asked} --rounds 2 --seconds 0.005 --json").answer
+    assert result["summary"]["cases"] == len(result["rows"]) == 2
+    for row in result["rows"]:
         assert {(c["algorithm"], c["mode"]) for c in row["candidates"]} == {
             (algorithm, mode) for algorithm in ("direct", "shift") for mode in ("isend", "ssend")
         }
@@ -72,22 +69,18 @@ def test_every_candidate_is_run_in_every_round(rankwise: Callable[..., Any], imp
         assert row["fastest"] == {key: fastest[key] for key in row["fastest"]}
 
 
-def test_one_round_tells_nothing(rankwise: Callable[..., Any], imported: Callable[..., Path]) -> None:
+def test_one_round_tells_nothing(refused: Refused, imported: Callable[..., Path]) -> None:
     imported("same-socket")
-    result = rankwise("validate", "choose", "--ranks", "2", "--rounds", "1")
-    assert (result.code, result.out) == (2, "")
-    assert "--rounds 1 is too few" in result.err
+    assert "--rounds 1 is too few" in refused("validate choose --ranks 2 --rounds 1")
 
 
 @pytest.mark.simgrid
-def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any], jureca: Path) -> None:
+def test_a_choice_is_held_against_a_simulation(rankwise: Rankwise, refused: Refused, jureca: Path) -> None:
     result = rankwise(
-        "validate", "choose", "--engine", "simgrid", "--profile", jureca, "--ranks", "27", "--dims", "3",
-        "--cutoff", "1", "--bytes", "8,64kB", "--json",
-    )  # fmt: skip
-    assert result.code == 0, result.err
-    assert result.json["engine"] == "simgrid"
-    small, large = result.json["rows"]
+        f"validate choose --engine simgrid --profile {jureca} --ranks 27 --dims 3 --cutoff 1 --bytes 8,64kB --json"
+    ).answer
+    assert result["engine"] == "simgrid"
+    small, large = result["rows"]
     assert {"direct", "comb", "shift", "team-shift"} <= {c["algorithm"] for c in small["candidates"]}
     # Every message of this table may be in flight at once: where bytes cost nothing, one latency is all.
     assert small["chosen"]["algorithm"] == small["fastest"]["algorithm"] == "direct"
@@ -97,5 +90,4 @@ def test_a_choice_is_held_against_a_simulation(rankwise: Callable[..., Any], jur
     ]
     assert alone["measured_time_s"] > 0
     assert small["noise"] == large["noise"] == 0.0
-    again = rankwise("validate", "choose", "--engine", "guess", "--profile", jureca)
-    assert (again.code, again.out) == (2, "") and "choose one of run, simgrid" in again.err
+    assert "choose one of run, simgrid" in refused(f"validate choose --engine guess --profile {jureca}")

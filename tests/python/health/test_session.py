@@ -1,9 +1,7 @@
 """A session on real ranks: measured, cut off, gone on with."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +12,7 @@ from rankwise.machine.discover import discover
 from rankwise.machine.record import machine_record
 from rankwise.measure.places import find_places
 from rankwise.progress import SILENT
+from verbs import Rankwise
 
 
 class _Stop:
@@ -66,7 +65,7 @@ def test_launches_are_spread_at_random_and_in_order() -> None:
             sessions.SessionPlan({}, **wrong)
 
 
-def test_a_second_session_at_once_is_refused(rankwise: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_second_session_at_once_is_refused(rankwise: Rankwise, tmp_path: Path) -> None:
     with sessions.alone(tmp_path / "h.jsonl", {"a": 1}), sessions.alone(tmp_path / "h.jsonl", {"a": 2}):
         with pytest.raises(Exception, match="under way"), sessions.alone(tmp_path / "h.jsonl", {"a": 1}):
             pass

@@ -6,9 +6,7 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,6 +24,7 @@ from rankwise.launch.mpi import (
     stream_kernel,
     trial,
 )
+from verbs import Rankwise
 
 pytestmark = pytest.mark.mpi
 
@@ -105,7 +104,7 @@ def test_of_several_launchers_the_librarys_own_is_taken(tmp_path: Path) -> None:
 @pytest.mark.system_mpi
 @pytest.mark.skipif(shutil.which("mpicxx.openmpi") is None, reason="Debian's Open MPI is not installed (libopenmpi-dev)")
 def test_kernels_are_built_for_a_system_mpi_and_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rankwise: Callable[..., Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rankwise: Rankwise
 ) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -116,9 +115,8 @@ def test_kernels_are_built_for_a_system_mpi_and_run(
     found = find_mpi()
     assert (found.origin, found.library_family, found.matches) == ("system", "openmpi", True)
     assert trial(found) is None
-    result = rankwise("run", "exchange", "--ranks", "2", "--cutoff", "2", "--bytes", "100", "--seconds", "0.05", "--json")
-    assert result.code == 0, result.err
-    assert all(row["verified"] for row in result.json["rows"])
+    result = rankwise("run exchange --ranks 2 --cutoff 2 --bytes 100 --seconds 0.05 --json").answer
+    assert all(row["verified"] for row in result["rows"])
 
 
 def test_launchers_of_other_mpis_on_path(mpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from breadth import TIMES, fresh_seed
+from verbs import Rankwise
 
 WHOLE = json.loads((Path(__file__).parents[2] / "data" / "profile-schema-1.json").read_text())
 VALUES = (1e300, -1e300, 10**400, 10**30, -1, 0, 1e-320, True, None, "x", [], {})
@@ -25,7 +26,7 @@ def _leaves(value: Any, at: Where = ()) -> Iterator[Where]:
 
 
 def test_no_figure_of_a_profile_ends_in_an_internal_error(
-    rankwise: Callable[..., Any], tmp_path: Path, record_property: Callable[[str, object], None]
+    rankwise: Rankwise, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     """A hundred for each version of the sources; RANKWISE_TEST_TIMES=N: N hundred, by the seed in the junit file."""
     seed = fresh_seed()

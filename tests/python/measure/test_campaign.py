@@ -20,6 +20,7 @@ from rankwise.machine.discover import discover
 from rankwise.measure.campaign import Plan, default_sizes, measure
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
+from verbs import Refused
 
 pytestmark = pytest.mark.mpi
 
@@ -249,7 +250,5 @@ def test_an_interrupted_measure_keeps_its_samples_leaves_no_rank_and_resumes(tmp
     assert (tmp_path / "m.json").exists()
 
 
-def test_resuming_what_never_began_is_a_usage_error(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("measure", "-o", "none.json", "--resume")
-    assert result.code == 2
-    assert "none.samples.jsonl does not exist" in result.err
+def test_resuming_what_never_began_is_a_usage_error(refused: Refused) -> None:
+    assert "none.samples.jsonl does not exist" in refused("measure -o none.json --resume")

@@ -1,7 +1,6 @@
 """``rankwise measure collectives``: what it adds to a profile, and that it goes on where it was interrupted."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from rankwise.measure.collective_costs import last_of, launches_of, with_costs
 from rankwise.measure.imports import import_profile
 from rankwise.measure.samples import Campaign, SamplesFile, read_campaigns
 from rankwise.measure.workloads import limits_words
+from verbs import Rankwise, Refused
 
-Rankwise = Callable[..., Any]
 DATA = Path(__file__).parents[2] / "data"
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -23,13 +22,13 @@ pytestmark = pytest.mark.filterwarnings("error")
 @pytest.fixture
 def profile(rankwise: Rankwise) -> Path:
     path = Path("machine.json")
-    assert rankwise("measure", "-o", path, "--seconds", "1", "--sizes", "0,8,1kB,64kB").code in (0, 6)  # 6: a busy machine
+    assert rankwise(f"measure -o {path} --seconds 1 --sizes 0,8,1kB,64kB").code in (0, 6)  # 6: a busy machine
     return path
 
 
 @pytest.mark.mpi
 def test_a_profile_gets_reductions_limits_and_collectives_within_a_node(rankwise: Rankwise, profile: Path) -> None:
-    result = rankwise("measure", "collectives", "-o", profile, "--seconds", "2", "--ranks", "2")
+    result = rankwise(f"measure collectives -o {profile} --seconds 2 --ranks 2")
     assert result.code == 0, result.err
     assert result.out.startswith("✓ 46 figures were added to machine.json.\n")
     assert "MPI_SUM of doubles, in one rank: " in result.out and "MPI_Barrier of 2 ranks on a node: " in result.out
@@ -45,10 +44,10 @@ def test_a_profile_gets_reductions_limits_and_collectives_within_a_node(rankwise
     limits = [link.parameters["send_returns_up_to_bytes"].value for link in read.links.values()]
     assert limits and all(64 <= limit <= 1 << 22 for limit in limits)
     # What it measured is kept by a further ping-pong, and predicts.
-    assert rankwise("measure", "-o", profile, "--seconds", "1", "--sizes", "0,8,1kB,64kB").code in (0, 6)
+    assert rankwise(f"measure -o {profile} --seconds 1 --sizes 0,8,1kB,64kB").code in (0, 6)
     assert Profile.load(profile).collectives == found
-    asked = ("allreduce", "--ranks", "2", "--ranks-per-node", "2", "--bytes", "8")
-    row = rankwise("predict", "collective", *asked, "--json").json["rows"][0]
+    asked = "allreduce --ranks 2 --ranks-per-node 2 --bytes 8"
+    row = rankwise(f"predict collective {asked} --json").json["rows"][0]
     known_s = next(of.time_s for of in found.in_node if (of.collective, of.size_bytes) == ("allreduce", 8))
     assert row["time_s"] == pytest.approx(known_s)
     assert any(note.startswith("within nodes as measured") for note in row["notes"])
@@ -56,7 +55,7 @@ def test_a_profile_gets_reductions_limits_and_collectives_within_a_node(rankwise
 
 @pytest.mark.mpi
 def test_an_interrupted_measurement_goes_on_where_it_was(
-    rankwise: Rankwise, profile: Path, monkeypatch: pytest.MonkeyPatch
+    rankwise: Rankwise, refused: Refused, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[str] = []
     start = collective_costs._start
@@ -69,41 +68,39 @@ def test_an_interrupted_measurement_goes_on_where_it_was(
         start(mpi, launch, samples, identity)
 
     monkeypatch.setattr(collective_costs, "_start", interrupted)
-    stopped = rankwise("measure", "collectives", "-o", profile, "--seconds", "1")
+    stopped = rankwise(f"measure collectives -o {profile} --seconds 1")
     assert stopped.code == 130 and "go on with 'rankwise measure collectives -o machine.json --resume'" in stopped.err
     assert Profile.load(profile).collectives is None
     before = list(started)
-    assert rankwise("measure", "collectives", "-o", profile, "--seconds", "1", "--resume").code == 0
+    assert rankwise(f"measure collectives -o {profile} --seconds 1 --resume").code == 0
     assert started[len(before) :][0] == "token shared" and "combine" not in started[len(before) :]
     assert Profile.load(profile).collectives is not None
-    again = rankwise("measure", "collectives", "-o", profile, "--resume")
-    assert again.code == 2 and "holds no measurement of collectives to go on with: leave --resume out" in again.err
+    assert "holds no measurement of collectives to go on with: leave --resume out" in refused(
+        f"measure collectives -o {profile} --resume"
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--ranks", "1"), "--ranks 1: this node has "),
-        (("--ranks", "4097"), "cores, one for each rank: give at least 2, and no more"),
-        (("--seconds", "0"), "--seconds 0 is not a time to spend"),
-        (("--hosts", "a,a"), "--hosts names a twice: name each node once"),
+        ("--ranks 1", "--ranks 1: this node has "),
+        ("--ranks 4097", "cores, one for each rank: give at least 2, and no more"),
+        ("--seconds 0", "--seconds 0 is not a time to spend"),
+        ("--hosts a,a", "--hosts names a twice: name each node once"),
     ],
 )  # fmt: skip
 @pytest.mark.mpi
-def test_wrong_words_are_refused(rankwise: Rankwise, profile: Path, words: tuple[str, ...], says: str) -> None:
-    result = rankwise("measure", "collectives", "-o", profile, *words)
-    assert result.code == 2 and says in result.err and result.err.count("\n") == 1
+def test_wrong_words_are_refused(refused: Refused, profile: Path, words: str, says: str) -> None:
+    assert says in refused(f"measure collectives -o {profile} {words}")
 
 
 @pytest.mark.mpi
-def test_a_profile_of_another_mpi_is_not_mixed_with_this_one(rankwise: Rankwise, profile: Path) -> None:
+def test_a_profile_of_another_mpi_is_not_mixed_with_this_one(refused: Refused, profile: Path) -> None:
     record = json.loads(profile.read_text())
     record["machine"]["mpi"]["library_version"] = "Another MPI 1.0"
     profile.write_text(json.dumps(record))
-    result = rankwise("measure", "collectives", "-o", profile)
-    assert result.code == 2 and "was measured with another MPI (Another MPI 1.0)" in result.err
-    missing = rankwise("measure", "collectives", "-o", "none.json")
-    assert missing.code == 2 and "none.json" in missing.err
+    assert "was measured with another MPI (Another MPI 1.0)" in refused(f"measure collectives -o {profile}")
+    assert "none.json" in refused("measure collectives -o none.json")
 
 
 def test_figures_come_from_the_samples_alone(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from rankwise.observe.parts import ranges
 from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record, write_record
 from rankwise.observe.summary import coarse_matrix
+from verbs import Rankwise
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def record() -> Record:
     )
 
 
-def test_on_the_screen(record: Record, rankwise: Callable[..., Any], tmp_path: Path) -> None:
+def test_on_the_screen(record: Record, rankwise: Rankwise, tmp_path: Path) -> None:
     write_record(tmp_path / "app.comm", record)
-    shown = rankwise("observe", "show", "app.comm")
+    shown = rankwise("observe show app.comm")
     assert shown.code == 0
     lines = shown.out.splitlines()
     assert lines[0] == "✓ 25 % of the run of 2.00 s in MPI, mostly MPI_Send."
@@ -63,42 +63,36 @@ def test_on_the_screen(record: Record, rankwise: Callable[..., Any], tmp_path: P
     assert "Grid MPI_Cart_create 2, periodic, reordering allowed" in said
     assert lines[-3:] == ["0 | @|", "1 |* |", "Next  rankwise advise app.comm  what to change"]
     write_record(tmp_path / "few.comm", replace(record, call_counts=np.zeros((0, 2)), call_ns=np.zeros((0, 2))))
-    few = rankwise("observe", "show", "few.comm").out
+    few = rankwise("observe show few.comm").out
     assert "The run took 2.00 s" in few and "2 ranks on 2 hosts (few.comm)" in few
 
 
-def test_as_a_picture(record: Record, rankwise: Callable[..., Any], tmp_path: Path) -> None:
-    write_record(tmp_path / "app.comm", record)
-    for name in ("matrix.svg", "matrix.html"):
-        done = rankwise("observe", "show", "app.comm", "--plot", name)
-        assert done.code == 0 and done.err.startswith(f"picture: {name}\n")
-        assert "rank that receives" in (tmp_path / name).read_text()
-    assert rankwise("observe", "show", "app.comm", "--plot", "matrix.pdf").code == 2
+def test_what_was_fetched_is_in_the_matrix_and_ranks_are_put_together(record: Record) -> None:
     matrix, each = coarse_matrix(record, most=1)
     assert (matrix.tolist(), each) == ([[2150.0]], 2)
 
 
-def test_as_json(record: Record, rankwise: Callable[..., Any], tmp_path: Path) -> None:
+def test_as_json(record: Record, rankwise: Rankwise, tmp_path: Path) -> None:
     write_record(tmp_path / "app.comm", record)
-    shown = rankwise("observe", "show", "app.comm", "--json").json
+    shown = rankwise("observe show app.comm --json").json
     assert (shown["ranks"], shown["seconds"], shown["mpi_share"], shown["events"]) == (2, 2.0, 0.25, 1)
     assert shown["pairs"][0] == {"source": 0, "dest": 1, "messages": 3, "bytes": 2100}
     assert shown["pairs"][1] == {"source": 1, "dest": 0, "messages": 0, "bytes": 0, "pulled": 50}
     assert shown["calls"][1] == {"call": "MPI_Test", "calls": 10, "seconds": 0.1, "sampled": True}
 
 
-def exported_send(rankwise: Callable[..., Any]) -> Any:
-    trace = json.loads(rankwise("observe", "export", "app.comm", "--format", "perfetto").out)["traceEvents"]
+def exported_send(rankwise: Rankwise) -> Any:
+    trace = json.loads(rankwise("observe export app.comm --format perfetto").out)["traceEvents"]
     return next(event for event in trace if event["ph"] == "X")
 
 
-def test_in_other_formats(record: Record, rankwise: Callable[..., Any], tmp_path: Path) -> None:
+def test_in_other_formats(record: Record, rankwise: Rankwise, tmp_path: Path) -> None:
     from scipy.io import mmread
 
     write_record(tmp_path / "app.comm", record)
-    assert rankwise("observe", "export", "app.comm", "--format", "matrixmarket", "-o", "app.mtx").code == 0
+    assert rankwise("observe export app.comm --format matrixmarket -o app.mtx").code == 0
     np.testing.assert_array_equal(mmread(tmp_path / "app.mtx").toarray(), [[0, 2100], [50, 0]])
-    assert rankwise("observe", "export", "app.comm", "--format", "csv").out.splitlines()[1:] == ["0,1,3,2100,0", "1,0,0,0,50"]
+    assert rankwise("observe export app.comm --format csv").out.splitlines()[1:] == ["0,1,3,2100,0", "1,0,0,0,50"]
     assert "where" not in exported_send(rankwise)["args"]
     site = {"call": "MPI_Send", "module": None, "offset": 4, "function": "halo", "file": "/src/halo.c", "line": 9, "calls": 3}
     site |= {"seconds": 1.0, "ranks": 1, "most_seconds": 1.0, "most_rank": 0}
@@ -107,8 +101,8 @@ def test_in_other_formats(record: Record, rankwise: Callable[..., Any], tmp_path
     send = exported_send(rankwise)
     assert send["args"]["where"] == "halo, halo.c:9"
     assert (send["name"], send["ts"], send["dur"], send["args"]["bytes"]) == ("MPI_Send", 1.0, 2.5, 700)
-    assert rankwise("observe", "export", "app.comm", "--format", "otf2").code == 2
-    assert rankwise("observe", "show", "absent.comm").code == 2
+    assert rankwise("observe export app.comm --format otf2").code == 2
+    assert rankwise("observe show absent.comm").code == 2
 
 
 def test_numbers_as_a_person_writes_them() -> None:

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.observe.record import read_record
 from rankwise.observe.start import observe, with_variables
 from rankwise.observe.summary import pairs
+from verbs import Rankwise
 
 pytestmark = pytest.mark.mpi
 Build = Callable[..., Path]
@@ -164,7 +164,7 @@ def test_two_jobs_do_not_write_one_file(tmp_path: Path) -> None:
 
 
 def test_what_a_run_that_was_killed_has_left_is_recovered(
-    build: Build, start: Start, rankwise: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    build: Build, start: Start, rankwise: Rankwise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the out-of-memory killer ends 'rankwise observe': before it puts together what ranks left."""
     monkeypatch.chdir(tmp_path)
@@ -173,13 +173,13 @@ def test_what_a_run_that_was_killed_has_left_is_recovered(
         killed.setattr("rankwise.observe.start.shutil.rmtree", lambda *_, **__: None)
         with pytest.raises(pytest.fail.Exception, match="killed"):
             observe([*start("pip", 4), str(build("pip", "known_answer.c")), "finalize", "0"], Path("app.comm"))
-    assert "'rankwise observe recover app.comm' makes it" in rankwise("observe", "show", "app.comm").err
-    found = rankwise("observe", "recover", "app.comm")
+    assert "'rankwise observe recover app.comm' makes it" in rankwise("observe show app.comm").err
+    found = rankwise("observe recover app.comm")
     assert (found.code, found.err.count("was killed")) == (0, 1)
     record = read_record(Path("app.comm"))
     assert {(pair["messages"], pair["bytes"]) for pair in pairs(record)} == {(16, 409), (1, 16)}
     assert record.header["command"][-2:] == ["finalize", "0"] and not record.header["complete"]
-    assert "nothing that ranks left" in rankwise("observe", "recover", "app.comm").err
+    assert "nothing that ranks left" in rankwise("observe recover app.comm").err
 
 
 def test_the_next_run_keeps_what_a_run_that_was_killed_has_left(
@@ -228,14 +228,14 @@ def test_a_command_without_mpi_is_not_harmed(tmp_path: Path, capfd: pytest.Captu
     assert capfd.readouterr().out == "a b c\n"
 
 
-def test_the_command_line(build: Build, start: Start, rankwise: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_command_line(build: Build, start: Start, rankwise: Rankwise, tmp_path: Path) -> None:
     program = build("pip", "known_answer.c")
-    done = rankwise("observe", "-o", "app.comm", "--", *start("pip", 4), program)
+    done = rankwise("observe -o app.comm --", *start("pip", 4), program)
     assert done.code == 0, done.err
     assert done.err.startswith("app.comm: 4 ranks, ") and "next: rankwise observe show app.comm" in done.err
-    assert rankwise("observe", "-o", "app.comm", "--", "sh", "-c", "exit 3").code == 3
-    assert rankwise("observe", "-o", "app.comm", "--", "true").code == 1
-    shown = rankwise("observe", "show", "app.comm", "--json").json
+    assert rankwise("observe -o app.comm -- sh -c", "exit 3").code == 3
+    assert rankwise("observe -o app.comm -- true").code == 1
+    shown = rankwise("observe show app.comm --json").json
     assert (shown["ranks"], len(shown["pairs"]), shown["complete"]) == (4, 8, True)
     assert 0 < shown["mpi_share"] <= 1 and 0 < shown["seconds"] < 600
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +18,7 @@ from rankwise.observe.wait_causes import labels_of, waiting_of
 from rankwise.observe.waits import KINDS, analyse
 from synthetic_events import Op, simulate
 from test_by_rank import MS, recorded
+from verbs import Rankwise
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -70,15 +69,15 @@ def test_a_sweep_waits_by_dependence_and_a_slow_rank_by_imbalance() -> None:
     assert reasons(slow) == pytest.approx((4e-3, 0), rel=0.01, abs=1e-5)
 
 
-def test_on_the_screen(rankwise: Callable[..., Any], tmp_path: Path) -> None:
+def test_on_the_screen(rankwise: Rankwise, tmp_path: Path) -> None:
     from rankwise.observe.record import write_record
 
     write_record(tmp_path / "app.comm", recorded(6, lambda rank, _: MS * (1 + (rank == 4))))
-    said = " ".join(rankwise("observe", "show", "app.comm").out.split())
+    said = " ".join(rankwise("observe show app.comm").out.split())
     assert "Waits n to n" in said and "late sender" in said and "due to imbalance" in said
     assert "for rank 4, late at MPI_" in said
-    advised = rankwise("advise", "app.comm", "--json").json["findings"]
+    advised = rankwise("advise app.comm --json").json["findings"]
     assert "rank 4 is late at MPI_" in next(one["why"] for one in advised if one["kind"] == "waiting")
-    found = rankwise("observe", "show", "app.comm", "--json").json["waiting"]
+    found = rankwise("observe show app.comm --json").json["waiting"]
     assert sum(one["share"] for one in found["kinds"]) == pytest.approx(sum(one["share"] for one in found["causes"]))
     assert {one["rank"] for one in found["causes"]} == {4}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from rankwise.errors import InputError
 from rankwise.slurm.script import Settings, Work, job_script
+from verbs import Rankwise, Refused
 
 WHOLE = Settings(
     name="osu", nodes=2, tasks=4, tasks_per_node=2, time="1:30:00", partition="lva", account="p1", array="1-10%1",
@@ -100,12 +100,8 @@ def test_settings_come_back_from_their_record() -> None:
     assert Settings.from_dict(WHOLE.to_dict()) == WHOLE
 
 
-def test_options_of_slurm_and_of_the_verb_may_be_mixed(rankwise: Callable[..., Any]) -> None:
-    result = rankwise(
-        "slurm", "script", "measure", "--nodes", "2", "-o", "x/m.json", "--time", "10", "--launches", "1", "--json"
-    )
-    assert result.code == 0, result.err
-    script = result.json["script"]
+def test_options_of_slurm_and_of_the_verb_may_be_mixed(rankwise: Rankwise) -> None:
+    script = rankwise("slurm script measure --nodes 2 -o x/m.json --time 10 --launches 1 --json").answer["script"]
     assert "#SBATCH --nodes=2\n" in script and "#SBATCH --time=10\n" in script
     assert 'measure -o x/m.json --launches 1 "$@"' in script and "[ -s x/m.samples.jsonl ]" in script
 
@@ -113,55 +109,50 @@ def test_options_of_slurm_and_of_the_verb_may_be_mixed(rankwise: Callable[..., A
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "what is the job to do"),
-        (["profile", "show"], "no work for a job"),
-        (["run", "nothing"], "no verb of rankwise"),
-        (["measure", "--secconds", "3"], "--secconds"),
-        (["measure", "--launches", "many"], "--launches"),
-        (["measure", "--launcher", "aprun"], "did you mean srun?"),
-        (["measure", "--env", "A"], "--env NAME=VALUE"),
-        (["measure", "--time", "soon"], "--time 'soon'"),
-        (["--resume"], "does not exist"),
-        (["measure", "--help"], None),
+        ("", "what is the job to do"),
+        ("profile show", "no work for a job"),
+        ("run nothing", "no verb of rankwise"),
+        ("measure --secconds 3", "--secconds"),
+        ("measure --launches many", "--launches"),
+        ("measure --launcher aprun", "did you mean srun?"),
+        ("measure --env A", "--env NAME=VALUE"),
+        ("measure --time soon", "--time 'soon'"),
+        ("--resume", "does not exist"),
     ],
 )
-def test_wrong_options_are_told_before_a_job_waits_for_hours(
-    rankwise: Callable[..., Any], arguments: list[str], words: str | None
-) -> None:
-    result = rankwise("slurm", "script", *arguments)
-    if words is None:  # help is help
-        assert result.code == 0 and "\n\n  rankwise slurm script measure" in result.out
-        return
-    assert result.code == 2 and words in result.err and result.err.count("\n") == 1, result.err
+def test_wrong_options_are_told_before_a_job_waits_for_hours(refused: Refused, arguments: str, words: str) -> None:
+    assert words in refused(f"slurm script {arguments}")
 
 
-def test_a_file_that_is_no_record_of_jobs(rankwise: Callable[..., Any]) -> None:
+def test_help_is_help(rankwise: Rankwise) -> None:
+    assert "\n\n  rankwise slurm script measure" in rankwise("slurm script measure --help").out
+
+
+def test_a_file_that_is_no_record_of_jobs(refused: Refused) -> None:
     Path("rankwise-job").mkdir()
     Path("rankwise-job/jobs.json").write_text('{"jobs": [1]}')
     for verb in (["status"], ["fetch"], ["submit", "--resume"]):
-        result = rankwise("slurm", *verb)
-        assert result.code == 2 and "jobs[0] is of another kind than it should be: name the folder" in result.err, result.err
+        assert "jobs[0] is of another kind than it should be: name the folder" in refused("slurm", *verb)
 
 
-def test_without_slurm_the_mend_is_told(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_slurm_the_mend_is_told(rankwise: Rankwise, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     for verb in (["submit", "measure"], ["status", "1"], ["cancel", "1"], ["wait", "1"]):
         result = rankwise("slurm", *verb)
         assert result.code == 4 and "login node of a Slurm cluster" in result.err, result.err
 
 
-def test_slurm_is_not_asked_more_often_than_every_five_seconds(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("slurm", "wait", "1", "--interval", "1")
-    assert result.code == 2 and "give 5 or more" in result.err
+def test_slurm_is_not_asked_more_often_than_every_five_seconds(refused: Refused) -> None:
+    assert "give 5 or more" in refused("slurm wait 1 --interval 1")
 
 
-def test_the_commands_of_the_cluster_page_are_understood(rankwise: Callable[..., Any]) -> None:
+def test_the_commands_of_the_cluster_page_are_understood(rankwise: Rankwise) -> None:
     page = (Path(__file__).parents[3] / "docs" / "cluster.md").read_text()
     blocks = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL))
     jobs = [line for line in blocks.splitlines() if re.match(r"rankwise slurm (script|submit) [^-]", line)]
     assert len(jobs) >= 3
     for line in jobs:
-        result = rankwise("slurm", "script", *shlex.split(line)[3:])
+        result = rankwise("slurm script", *shlex.split(line)[3:])
         assert result.code == 0 and result.out.startswith("#!/bin/bash\n#SBATCH"), (line, result.err)
     (mapped,) = [line for line in blocks.splitlines() if line.startswith("rankwise map")]
     result = rankwise(*shlex.split(mapped.partition(">")[0])[1:])

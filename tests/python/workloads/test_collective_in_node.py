@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from rankwise import _core
 from rankwise.engines.machines import machine_of_profile
 from rankwise.machine.collective_costs import CollectiveCosts, NodeTime
 from rankwise.machine.profile import open_profile
+from verbs import Rankwise
 
 FROZEN = Path(__file__).parents[1] / "frozen" / "inputs"
 IN_NODE = (
@@ -24,7 +24,7 @@ COSTS = CollectiveCosts("MPICH 5.0.2", "2026-11-27T12:00:00+00:00", ((8, 1e-8), 
 
 
 @pytest.fixture
-def machine(rankwise: Callable[..., Any]) -> Path:
+def machine(rankwise: Rankwise) -> Path:
     record = json.loads((FROZEN / "nodes.json").read_text(encoding="utf-8"))
     record["collectives"] = COSTS.to_dict()
     record.pop("checksums", None)
@@ -34,11 +34,8 @@ def machine(rankwise: Callable[..., Any]) -> Path:
     return Path("with.json")
 
 
-def first_row(rankwise: Callable[..., Any], *arguments: str) -> dict[str, Any]:
-    result = rankwise("predict", "collective", *arguments, "--json")
-    assert result.code == 0, result.err
-    row: dict[str, Any] = result.json["rows"][0]
-    return row
+def first_row(rankwise: Rankwise, asked: str) -> dict[str, Any]:
+    return dict(rankwise(f"predict collective {asked} --json").answer["rows"][0])
 
 
 def test_between_sizes_and_ranks_it_is_straight_in_the_logarithms() -> None:
@@ -54,32 +51,31 @@ def test_between_sizes_and_ranks_it_is_straight_in_the_logarithms() -> None:
     assert COSTS.in_node_s("bcast", 9, 8) is None and COSTS.in_node_s("scan", 2, 8) is None
 
 
-def test_the_librarys_own_figures_within_a_node_take_the_place_of_messages(rankwise: Callable[..., Any], machine: Path) -> None:
-    one = ("bcast", "--bytes", "8", "--ranks", "2", "--ranks-per-node", "2", "--profile", "with.json", "--library")
-    row = first_row(rankwise, *one, "mpich-5.0")
+def test_the_librarys_own_figures_within_a_node_take_the_place_of_messages(rankwise: Rankwise, machine: Path) -> None:
+    one = "bcast --bytes 8 --ranks 2 --ranks-per-node 2 --profile with.json --library"
+    row = first_row(rankwise, f"{one} mpich-5.0")
     assert (row["time_s"], row["time_lo_s"], row["time_hi_s"]) == pytest.approx((1e-6, 0.9e-6, 1.2e-6))
     assert "within nodes as measured: the library's own collectives through shared memory" in row["notes"]
     # Messages of other algorithms are no match for that: nothing is called the best.
-    large = rankwise("predict", "collective", *one, "mpich-5.0", "--bytes", "80kB")
+    large = rankwise(f"predict collective {one} mpich-5.0 --bytes 80kB")
     assert large.out.startswith("✓ mpich-5.0 takes 40.0 us for bcast of 80 kB within the node, as measured.")
-    (only,) = rankwise("predict", "collective", *one, "mpich-5.0", "--bytes", "80kB", "--json").json["rows"]
+    (only,) = rankwise(f"predict collective {one} mpich-5.0 --bytes 80kB --json").json["rows"]
     assert only["selected_by"] == "library" and "times_best" not in only
-    assert first_row(rankwise, *one, "openmpi-4.1")["time_s"] < 0.9e-6  # measured of another library
+    assert first_row(rankwise, f"{one} openmpi-4.1")["time_s"] < 0.9e-6  # measured of another library
     # Over 4 nodes of 2: reduce in the nodes, the leaders' allreduce, bcast in the nodes.
-    both = ("allreduce", "--bytes", "8", "--ranks", "8", "--ranks-per-node", "2", "--library", "mpich-5.0", "--profile")
-    nodes = first_row(rankwise, *both, "with.json")
+    both = "allreduce --bytes 8 --ranks 8 --ranks-per-node 2 --library mpich-5.0 --profile"
+    nodes = first_row(rankwise, f"{both} with.json")
     assert (nodes["algorithm"], nodes["between"]) == ("node-aware", "recursive-doubling")
     leaders = first_row(
-        rankwise, "allreduce", "--bytes", "8", "--ranks", "4", "--ranks-per-node", "1", "--algorithm", "recursive-doubling",
-        "--profile", "with.json",
-    )  # fmt: skip
+        rankwise, "allreduce --bytes 8 --ranks 4 --ranks-per-node 1 --algorithm recursive-doubling --profile with.json"
+    )
     assert nodes["time_s"] == pytest.approx(leaders["time_s"] + 3e-6 + 1e-6)
     assert nodes["time_lo_s"] == pytest.approx(leaders["time_lo_s"] + 2e-6 + 0.9e-6)
-    plain = first_row(rankwise, *both, "without.json")
+    plain = first_row(rankwise, f"{both} without.json")
     assert plain["time_s"] != nodes["time_s"] and not any("as measured" in note for note in plain["notes"])
 
 
-def test_reductions_add_and_ranks_that_share_processors_come_later(rankwise: Callable[..., Any], machine: Path) -> None:
+def test_reductions_add_and_ranks_that_share_processors_come_later(rankwise: Rankwise, machine: Path) -> None:
     def time_s(profile: str, kind: str, algorithm: str, each: int, size: int) -> float:
         judged = _core.Collective(kind, algorithm, 8, size).judged(_core.Placement.blocked(8, each))
         return float(judged.cost(1, machine_of_profile(open_profile(Path(profile)), None, False)).time_s)

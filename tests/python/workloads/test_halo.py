@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -21,6 +19,7 @@ from rankwise.workloads.exchange import ExchangeOptions
 from rankwise.workloads.halo import WORKLOAD, HaloCase, HaloOptions, Surface
 from rankwise.workloads.stencil import StencilCase
 from straight import link, machine
+from verbs import Rankwise, Refused
 
 
 def cases(**options: object) -> list[HaloCase]:
@@ -84,19 +83,18 @@ def test_surfaces_name_a_question() -> None:
     assert hash(Surface((2,), (True,), (5,))) == hash(Surface((2,), (True,), (5,)))
 
 
-def test_predict_and_choose_speak_of_halos(rankwise: Callable[..., Any], tmp_path: Path) -> None:
-    profile = tmp_path / "link.json"
+def test_predict_and_choose_speak_of_halos(rankwise: Rankwise, refused: Refused) -> None:
+    profile = Path("link.json")
     machine({"sockets": 1, "cores": 4}, dict.fromkeys(("same-socket", "other-node"), link(1e-6, 1e-9))).save(profile)
-    asked = ("--grid", "4x4x2", "--halo", "49kB,70kB,100kB", "--profile", profile, "--json")
-    rows = rankwise("predict", "halo", *asked).json["rows"]
+    asked = f"--grid 4x4x2 --halo 49kB,70kB,100kB --profile {profile} --json"
+    rows = rankwise(f"predict halo {asked}").json["rows"]
     assert [(row["algorithm"], row["messages_per_rank"]) for row in rows] == [("direct", 5), ("staged", 5)]
     assert rows[0]["bytes_per_rank"] == 2 * (49_000 + 70_000 + 100_000)
     # Axis by axis each face takes its own time, one after the other: at least the sum of the faces.
     assert rows[1]["time_s"] >= 3e-6 + 1e-9 * (49_000 + 70_000 + 200_000)
-    answer = rankwise("choose", "halo", *asked).json
+    answer = rankwise(f"choose halo {asked}").json
     assert answer["workload"] == "halo" and {one["algorithm"] for one in answer["candidates"]} == {"direct", "staged"}
-    result = rankwise("predict", "halo", "--grid", "2x2")
-    assert result.code == 2 and "either --halo" in result.err
+    assert "either --halo" in refused("predict halo --grid 2x2")
 
 
 def test_three_verbs_agree(profile: Profile) -> None:
@@ -145,59 +143,27 @@ def test_a_step_tells_its_rows(profile: Profile) -> None:
 
 
 @pytest.mark.mpi
-def test_real_ranks_move_every_byte(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("run", "halo", "--grid", "2x1x1", "--box", "8x8x8", "--fields", "2x8", "--seconds", "0.05", "--json")
-    assert result.code == 0, result.err
-    rows = result.json["rows"]
+def test_real_ranks_move_every_byte(rankwise: Rankwise) -> None:
+    rows = rankwise("run halo --grid 2x1x1 --box 8x8x8 --fields 2x8 --seconds 0.05 --json").answer["rows"]
     assert [(row["algorithm"], row["verified"], row["bytes_per_rank"]) for row in rows] == [
         ("direct", True, 2048), ("staged", True, 2048)
     ]  # fmt: skip
 
 
 @pytest.mark.mpi
-def test_validate_puts_both_side_by_side(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
-    profile.save(tmp_path / "m.json")
-    asked = (
-        "--grid",
-        "2x1",
-        "--box",
-        "8x8",
-        "--mode",
-        "ssend",
-        "--seconds",
-        "0.05",
-        "--profile",
-        tmp_path / "m.json",
-        "--json",
-    )
-    result = rankwise("validate", "halo", *asked)
-    assert result.code == 0, result.err
-    rows = result.json["rows"]
+def test_validate_puts_both_side_by_side(rankwise: Rankwise, profile: Profile) -> None:
+    profile.save(Path("m.json"))
+    rows = rankwise("validate halo --grid 2x1 --box 8x8 --mode ssend --seconds 0.05 --profile m.json --json").answer["rows"]
     assert [(row["algorithm"], row["mode"], row["verified"]) for row in rows] == [
-        ("direct", "ssend", True),
-        ("staged", "ssend", True),
-    ]
+        ("direct", "ssend", True), ("staged", "ssend", True)
+    ]  # fmt: skip
 
 
 @pytest.mark.simgrid
 @pytest.mark.mpi
-def test_simulated_ranks_move_every_byte(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
-    profile.save(tmp_path / "m.json")
-    asked = (
-        "--grid",
-        "2x2",
-        "--box",
-        "64x64",
-        "--algorithm",
-        "direct",
-        "--profile",
-        tmp_path / "m.json",
-        "--ranks-per-node",
-        "1",
-        "--json",
-    )
-    result = rankwise("simulate", "halo", *asked, "--output", tmp_path / "simulated")
-    assert result.code == 0, result.err
-    (row,) = result.json["rows"]
-    (predicted,) = rankwise("predict", "halo", *asked).json["rows"]
+def test_simulated_ranks_move_every_byte(rankwise: Rankwise, profile: Profile) -> None:
+    profile.save(Path("m.json"))
+    asked = "--grid 2x2 --box 64x64 --algorithm direct --profile m.json --ranks-per-node 1 --json"
+    (row,) = rankwise(f"simulate halo {asked} --output simulated").answer["rows"]
+    (predicted,) = rankwise(f"predict halo {asked}").json["rows"]
     assert row["verified"] and row["time_s"] == pytest.approx(predicted["time_s"], rel=0.5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
 from rankwise.workloads.base import Site
 from rankwise.workloads.halo import WORKLOAD, HaloCase, HaloOptions
+from verbs import Rankwise, Refused
 
 BOTH = [
     {"source": 0, "dest": 1, "bytes": [64, 0], "row_bytes": 8},
@@ -102,39 +102,31 @@ def test_a_saved_box_costs_what_the_box_costs(tmp_path: Path, profile: Profile) 
 
 
 @pytest.mark.mpi
-def test_all_verbs_take_it(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
-    (tmp_path / "halo.json").write_text(json.dumps(PATTERN))
-    asked = ("halo", "--pattern", tmp_path / "halo.json", "--json")
-    result = rankwise("run", *asked, "--seconds", "0.05")
-    assert result.code == 0, result.err
-    (row,) = result.json["rows"]
+def test_all_verbs_take_it(rankwise: Rankwise, refused: Refused, profile: Profile) -> None:
+    Path("halo.json").write_text(json.dumps(PATTERN))
+    asked = "halo --pattern halo.json --json"
+    (row,) = rankwise(f"run {asked} --seconds 0.05").answer["rows"]
     assert row["verified"] and row["pattern"] == "halo.json" and row["bytes_per_rank"] == 64
-    profile.save(tmp_path / "m.json")
-    machine = ("--profile", tmp_path / "m.json")
+    profile.save(Path("m.json"))
+    asked = f"{asked} --profile m.json"
     times = {}
     for verb in ("predict", "choose"):
-        result = rankwise(verb, *asked, *machine)
-        assert result.code == 0, result.err
-        times[verb] = result.json["rows" if verb == "predict" else "candidates"][0]["time_s"]
+        times[verb] = rankwise(f"{verb} {asked}").answer["rows" if verb == "predict" else "candidates"][0]["time_s"]
     assert times["predict"] == pytest.approx(times["choose"])
-    result = rankwise("validate", *asked, *machine, "--seconds", "0.05")
-    assert result.code == 0, result.err
-    (row,) = result.json["rows"]
+    (row,) = rankwise(f"validate {asked} --seconds 0.05").answer["rows"]
     assert row["verified"] and row["pattern"] == "halo.json" and 0 < row["predicted_time_s"] < times["predict"]
-    result = rankwise("predict", "halo", "--pattern", tmp_path / "none.json", *machine)
-    assert result.code == 2 and "none.json does not exist: give a file that rankwise_halo_save wrote" in result.err
+    assert "none.json does not exist: give a file that rankwise_halo_save wrote" in refused(
+        "predict halo --pattern none.json --profile m.json"
+    )
 
 
 @pytest.mark.simgrid
-def test_it_is_simulated(rankwise: Callable[..., Any], profile: Profile, tmp_path: Path) -> None:
-    (tmp_path / "halo.json").write_text(json.dumps(PATTERN))
-    profile.save(tmp_path / "m.json")
-    apart = ("halo", "--profile", tmp_path / "m.json", "--ranks-per-node", "1", "-o", tmp_path / "kept", "--json", "--pattern")
-    result = rankwise("simulate", *apart, tmp_path / "halo.json")
-    assert result.code == 0, result.err
-    (row,) = result.json["rows"]
+def test_it_is_simulated(rankwise: Rankwise, refused: Refused, profile: Profile) -> None:
+    Path("halo.json").write_text(json.dumps(PATTERN))
+    profile.save(Path("m.json"))
+    apart = "simulate halo --profile m.json --ranks-per-node 1 -o kept --json --pattern"
+    (row,) = rankwise(f"{apart} halo.json").answer["rows"]
     # The longer message from node to node; packing takes 1 ns a byte of the one that is sent, less of the one that comes.
     assert row["verified"] and 64e-9 < row["time_s"] - (2e-6 + 64e-9) < (64 + 32) * 1e-9
-    (tmp_path / "many.json").write_text(json.dumps({**PATTERN, "ranks": 30_000, "grid": [30_000]}))
-    result = rankwise("simulate", *apart, tmp_path / "many.json")
-    assert result.code == 2 and "30000 ranks are more than can be simulated here" in result.err
+    Path("many.json").write_text(json.dumps({**PATTERN, "ranks": 30_000, "grid": [30_000]}))
+    assert "30000 ranks are more than can be simulated here" in refused(f"{apart} many.json")
