@@ -12,22 +12,18 @@ import pytest
 import rankwise as rw
 from rankwise.api.what_if import any_source_ranks
 from rankwise.errors import InputError
-from rankwise.observe.record import record_of_events, write_record
+from rankwise.observe.record import write_record
 from rankwise.observe.steps import common_steps
-from synthetic_events import Op, ring, simulate
-
-CALLS = ["none", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Sendrecv", "MPI_Recv", "MPI_Allreduce"]
+from synthetic_events import Op, recorded, ring, simulate
 
 
 def record(path: Path, programs: list[list[Op]], cores: int = 64, nodes: int = 1, **more: Any) -> Path:
     """Write the record of a program whose ranks are dealt to nodes."""
-    events = simulate(programs)
-    node_of_rank = [rank % nodes for rank in range(len(programs))]
     header = {
-        "calls": CALLS, "communicators": [{"size": len(programs), "ranks": None}], "seconds": 1.0, "complete": True,
+        "communicators": [{"size": len(programs), "ranks": None}], "seconds": 1.0, "complete": True,
         "notes": [], "mpi": "MPICH Version: 5.0.1", "cores_of_host": [cores] * nodes, **more,
     }  # fmt: skip
-    write_record(path, record_of_events(events, header, [f"n{node}" for node in range(nodes)], node_of_rank))
+    write_record(path, recorded(programs, [rank % nodes for rank in range(len(programs))], **header))
     return path
 
 
@@ -59,7 +55,7 @@ def test_what_cannot_be_answered_says_why(tmp_path: Path, ring8: Path) -> None:
 
     crowded = asked(record(tmp_path / "crowded.comm", ring(8, 30, 40_000), cores=2))
     assert crowded.rows[-1].time_s is None
-    assert crowded.refused == ["8 ranks shared 2 cores of n0, so what they compute was not measured"]
+    assert crowded.refused == ["8 ranks shared 2 cores of n1, so what they compute was not measured"]
     assert crowded.conclusion.startswith("No times: 8 ranks shared 2 cores")
     messages = asked(tmp_path / "crowded.comm", compute=False, ranks_per_node=1)
     assert messages.rows[-1].time_s > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from rankwise.errors import InputError
 from rankwise.observe.operations import NoTemplateError
 from rankwise.observe.record import write_record
 from synthetic_events import Op
-from test_scaling import recorded, stencil
+from test_scaling import on_nodes, stencil
+from verbs import Rankwise
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +63,16 @@ def test_grids_and_nodes_that_cannot_be_are_refused(records: list[Path]) -> None
     assert other_ranks(asked(records, ranks="78848")).rows[0].nodes == 9856
 
 
-def test_rows_are_written_as_csv(records: list[Path], tmp_path: Path, rankwise: Callable[..., Any]) -> None:
+def test_rows_are_written_as_csv(records: list[Path], tmp_path: Path, rankwise: Rankwise) -> None:
     words = ("--machine", "frontier", "--ranks-per-node", "8", "--csv", str(tmp_path / "rows.csv"))
-    done = rankwise("project", "observed", *map(str, records), "--ranks", "16,24", *words, "--json")
+    done = rankwise("project observed", *map(str, records), "--ranks", "16,24", *words, "--json")
     assert done.code == 0 and "written: " in done.err
     rows = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
     assert [(row["ranks"], row["grid"]) for row in rows] == [("16", "4x4"), ("24", "6x4")]
     assert all(float(row["time_lo_s"]) < float(row["time_s"]) < float(row["time_hi_s"]) for row in rows)
     assert [float(row["time_s"]) for row in rows] == [row["time_s"] for row in done.json["rows"]]
-    assert rankwise("project", "observed", str(records[0]), *words[:4], "--grid", "4x3").code == 2
-    assert rankwise("project", "observed", *map(str, records), *words[:4]).code == 2
+    assert rankwise("project observed", str(records[0]), *words[:4], "--grid", "4x3").code == 2
+    assert rankwise("project observed", *map(str, records), *words[:4]).code == 2
 
 
 def test_what_cannot_be_said_of_some_numbers_is_left_out(tmp_path: Path) -> None:
@@ -94,6 +94,6 @@ def test_computing_that_was_not_measured_is_refused(tmp_path: Path) -> None:
 
 def test_a_start_up_alone_is_refused(tmp_path: Path) -> None:
     start: list[list[Op]] = [[("compute", 1000), ("allreduce", 8)] for _ in range(12)]
-    write_record(path := tmp_path / "start.comm", recorded(start))
+    write_record(path := tmp_path / "start.comm", on_nodes(start))
     with pytest.raises(NoTemplateError, match="observe more steps"):
         other_ranks(asked([path], ranks="64"))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from rankwise.observe.record import Record, write_record
-
-Rankwise = Callable[..., Any]
+from rankwise.observe.record import write_record
+from synthetic_events import Op, recorded
+from verbs import Rankwise, Refused
 
 
 @pytest.fixture(autouse=True)
@@ -25,15 +22,8 @@ def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _record(nodes: list[int]) -> None:
     """Ranks of a ring send 1000 B to the right."""
     ranks = len(nodes)
-    none = np.full(ranks, -1, np.int32)
-    ones = np.ones(ranks, np.uint64)
-    write_record(
-        Path("app.comm"),
-        Record(
-            {"calls": []}, ranks, ("a", "b")[: max(nodes) + 1], np.array(nodes, np.int32), none, none, np.arange(ranks + 1),
-            ((np.arange(ranks) + 1) % ranks).astype(np.uint32), ones, 1000 * ones, 0 * ones, np.zeros((ranks, 32), np.uint32),
-        ),
-    )  # fmt: skip
+    once: list[list[Op]] = [[("send", (rank + 1) % ranks, 1, 1000), ("recv", (rank - 1) % ranks, 1)] for rank in range(ranks)]
+    write_record(Path("app.comm"), recorded(once, nodes))
 
 
 @pytest.mark.parametrize(
@@ -41,32 +31,31 @@ def _record(nodes: list[int]) -> None:
 )
 def test_nothing_to_try_is_an_answer(rankwise: Rankwise, nodes: list[int], why: str) -> None:
     _record(nodes)
-    done = rankwise("try", "app.comm", "--", "mpiexec", "-n", "4", "app")
+    done = rankwise("try app.comm -- mpiexec -n 4 app")
     assert done.code == 0 and done.out.startswith("✓ Nothing to try: ") and why in done.out
-    record = rankwise("try", "app.comm", "--json", "--", "mpiexec", "-n", "4", "app").json
+    record = rankwise("try app.comm --json -- mpiexec -n 4 app").json
     assert (record["verdict"], record["pairs"], record["ratio"]) == ("no gain", 0, None)
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--", "mpiexec", "-n", "8", "app"], "has 4 ranks and the command starts 8"),
-        (["--", "mpiexec", "-n", "4", "./gone"], "./gone: no such file, so nothing was run: correct its path"),
-        (["--", "mpiexec", "-n", "4", "gone"], "gone: not an executable file, or not on PATH, so nothing was run"),
-        (["--pairs", "1", "--", "mpiexec", "app"], "out of range"),
-        (["--hosts", "x,y,z,v,w", "--", "mpiexec", "app"], "at most one a rank"),
-        (["--topology", "none.conf", "--", "mpiexec", "app"], "none.conf is no file"),
-        (["--levels", "switch:3", "--", "mpiexec", "app"], "does not divide"),
-        (["--placement", "nowhere", "--", "mpiexec", "app"], "does not exist"),
+        ("-- mpiexec -n 8 app", "has 4 ranks and the command starts 8"),
+        ("-- mpiexec -n 4 ./gone", "./gone: no such file, so nothing was run: correct its path"),
+        ("-- mpiexec -n 4 gone", "gone: not an executable file, or not on PATH, so nothing was run"),
+        ("--pairs 1 -- mpiexec app", "out of range"),
+        ("--hosts x,y,z,v,w -- mpiexec app", "at most one a rank"),
+        ("--topology none.conf -- mpiexec app", "none.conf is no file"),
+        ("--levels switch:3 -- mpiexec app", "does not divide"),
+        ("--placement nowhere -- mpiexec app", "does not exist"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(rankwise: Rankwise, monkeypatch: pytest.MonkeyPatch, words: list[str], why: str) -> None:
-    monkeypatch.setattr("socket.gethostname", lambda: "a")
+def test_what_does_not_fit_is_refused(refused: Refused, monkeypatch: pytest.MonkeyPatch, words: str, why: str) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "n1")
     _record([0, 1, 0, 1])
-    done = rankwise("try", "app.comm", *words)
-    assert done.code == 2 and why in done.err and done.err.count("\n") == 1
+    assert why in refused(f"try app.comm {words}")
 
 
 def test_a_program_that_is_on_the_nodes_only_is_started(rankwise: Rankwise) -> None:
     _record([0, 0, 0, 0])
-    assert rankwise("try", "app.comm", "--", "mpiexec", "-n", "4", "/scratch/app").out.startswith("✓ Nothing to try: ")
+    assert rankwise("try app.comm -- mpiexec -n 4 /scratch/app").out.startswith("✓ Nothing to try: ")

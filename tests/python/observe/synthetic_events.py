@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.observe.record import EVENT
+from rankwise.observe.record import EVENT, Record, record_of_events
 
 LATENCY_NS = 2_000
 NS_PER_BYTE = 0.1
 CALL_NS = 500
+# By the number that an event has.
+CALLS = ["MPI_Init", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Sendrecv", "MPI_Recv", "MPI_Allreduce"]
 Op = tuple[Any, ...]
 
 
@@ -139,6 +141,13 @@ def simulate(programs: Sequence[Sequence[Op]], rendezvous_bytes: int = 1 << 60) 
                 moved = True
     assert all(position[rank] == len(programs[rank]) for rank in range(count)), "the programs wait for each other"
     return {rank: np.array(of_rank, EVENT) for rank, of_rank in enumerate(events)}
+
+
+def recorded(programs: Sequence[Sequence[Op]], node_of_rank: Sequence[int] | None = None, **header: Any) -> Record:
+    """Simulate programs and return their record, as the tracer would write it: a rank a node where nothing else is said."""
+    nodes = range(len(programs)) if node_of_rank is None else node_of_rank
+    hosts = [f"n{node + 1}" for node in range(max(nodes) + 1)]
+    return record_of_events(simulate(programs), {"calls": CALLS, **header}, hosts, list(nodes))
 
 
 def ring(ranks: int, steps: int, compute_ns: Any, size: int = 1000, reduce_every: int = 0) -> list[list[Op]]:

@@ -5,39 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from rankwise.advise.evidence import evidence_of
-from rankwise.observe.record import HISTOGRAM_BINS, Record, read_record, write_record
-from synthetic_events import CALL_NS, ring, simulate
+from rankwise.observe.record import Record, read_record, write_record
+from synthetic_events import CALL_NS, recorded, ring
+from verbs import Rankwise
 
 MS = 1_000_000
-CALLS = ["MPI_Init", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Sendrecv", "MPI_Recv", "MPI_Allreduce"]
 
 
-def recorded(ranks: int, compute_ns: Callable[[int, int], int]) -> Record:
+def ring_of(ranks: int, compute_ns: Callable[[int, int], int]) -> Record:
     """A ring of so many ranks, 30 steps with a sum at the end of each, on a host with enough cores."""
-    events = simulate(ring(ranks, 30, compute_ns, 1000, reduce_every=1))
-    seconds = max(int(of_rank["end_ns"].max()) for of_rank in events.values()) * 1e-9
-    peers = [sorted({(rank - 1) % ranks, (rank + 1) % ranks}) for rank in range(ranks)]
-    edges, pointer = sum(map(len, peers)), np.concatenate(([0], np.cumsum(list(map(len, peers)))))
-    return Record(
-        header={
-            "seconds": seconds, "seconds_of_rank": [seconds] * ranks, "calls": CALLS, "cores_of_host": [ranks],
-            "windows": [{"rank": r, "first_call": 0, "first_event": 0, "events": len(e)} for r, e in events.items()],
-        },
-        ranks=ranks, hosts=("n1",), node_of_rank=np.zeros(ranks, "<i4"), socket_of_rank=np.zeros(ranks, "<i4"),
-        core_of_rank=np.arange(ranks, dtype="<i4"), pointer=pointer.astype("<i8"),
-        peer=np.concatenate(peers).astype("<u4"), messages=np.full(edges, 30, "<u8"), bytes=np.full(edges, 30_000, "<u8"),
-        pulled=np.zeros(edges, "<u8"), histogram=np.zeros((edges, HISTOGRAM_BINS), "<u4"), events=events,
-    )  # fmt: skip
+    found = recorded(ring(ranks, 30, compute_ns, 1000, reduce_every=1), [0] * ranks, cores_of_host=[ranks])
+    seconds = max(int(of_rank["end_ns"].max()) for of_rank in found.events.values()) * 1e-9
+    found.header.update(seconds=seconds, seconds_of_rank=[seconds] * ranks)
+    return found
 
 
 def test_times_of_ranks_and_the_balance_of_steps_are_those_planted() -> None:
-    found = evidence_of(recorded(6, lambda rank, step: MS * (1 + (rank == 4) + 6 * (rank == 2 and step == 20))), "app.comm")
+    found = evidence_of(ring_of(6, lambda rank, step: MS * (1 + (rank == 4) + 6 * (rank == 2 and step == 20))), "app.comm")
     rows = found.by_rank
     assert [row.rank for row in rows] == list(range(6))
     calls_s = 4 * CALL_NS * 1e-9  # which only begin messages, and wait for none
@@ -54,25 +43,25 @@ def test_times_of_ranks_and_the_balance_of_steps_are_those_planted() -> None:
     assert balance.worst_step == 20
 
 
-def test_on_the_screen(rankwise: Callable[..., Any], tmp_path: Path) -> None:
-    record = recorded(6, lambda rank, _: MS * (1 + (rank == 4)))
+def test_on_the_screen(rankwise: Rankwise, tmp_path: Path) -> None:
+    record = ring_of(6, lambda rank, _: MS * (1 + (rank == 4)))
     write_record(tmp_path / "app.comm", record)
-    assert "Ranks compute 1.00 / 1.00 / 2.00 ms" in " ".join(rankwise("observe", "show", "app.comm").out.split())
-    shown = rankwise("observe", "show", "app.comm", "--ranks")
+    assert "Ranks compute 1.00 / 1.00 / 2.00 ms" in " ".join(rankwise("observe show app.comm").out.split())
+    shown = rankwise("observe show app.comm --ranks")
     lines = shown.out.splitlines()
     assert lines[0] == "✓ Rank 4 computes longest: 2.00 ms a step, 2 times the median rank."
     assert lines[2].split()[:3] == ["rank", "compute", "ms"] and lines[3].split()[0] == "4"
     assert "Load balance 58 % in every step." in lines
-    as_json = rankwise("observe", "show", "app.comm", "--ranks", "--json").json
+    as_json = rankwise("observe show app.comm --ranks --json").json
     assert [row["rank"] for row in as_json["by_rank"]] == list(range(6))
     assert as_json["balance"]["slowest_rank"] == 4
-    write_record(tmp_path / "even.comm", recorded(6, lambda *_: MS))
-    even = rankwise("observe", "show", "even.comm", "--ranks").out
+    write_record(tmp_path / "even.comm", ring_of(6, lambda *_: MS))
+    even = rankwise("observe show even.comm --ranks").out
     assert even.startswith("✓ All ranks compute about as long, 1.00 ms a step.")
 
 
-def test_without_a_step_it_is_of_the_run(rankwise: Callable[..., Any], tmp_path: Path) -> None:
-    record = recorded(4, lambda rank, _: MS * (1 + rank))
+def test_without_a_step_it_is_of_the_run(rankwise: Rankwise, tmp_path: Path) -> None:
+    record = ring_of(4, lambda rank, _: MS * (1 + rank))
     times = np.array([[0] * 7 + [9 - rank] for rank in range(4)], "<i8") * MS
     header = {**record.header, "windows": [], "seconds_of_rank": [0.01] * 4}
     write_record(
@@ -81,4 +70,4 @@ def test_without_a_step_it_is_of_the_run(rankwise: Callable[..., Any], tmp_path:
     )
     row = evidence_of(read_record(tmp_path / "run.comm"), "run.comm").by_rank[2]
     assert (row.compute_s, row.mpi_s, row.wait_s, row.messages) == (pytest.approx(0.003), pytest.approx(0.007), None, 60)
-    assert "Of the run" in rankwise("observe", "show", "run.comm", "--ranks").out
+    assert "Of the run" in rankwise("observe show run.comm --ranks").out

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rankwise.advise.collectives import changes
 from rankwise.advise.evidence import evidence_of
 from rankwise.observe.record import Record, write_record
-from synthetic_events import LATENCY_NS, Op, simulate
-from test_by_rank import MS, recorded
+from synthetic_events import CALLS, LATENCY_NS, Op, recorded
+from test_by_rank import MS
+from verbs import Rankwise
 
 US = 1000
 
 
 def of_step(step: Callable[[int], list[Op]], ranks: int = 4, times: int = 30) -> Record:
     """A program that repeats a step; its calls of 4 bytes are barriers."""
-    record = recorded(ranks, lambda *_: MS)
-    events = simulate([step(rank) * times for rank in range(ranks)])
-    calls = [*record.header["calls"], "MPI_Barrier"]
-    for of_rank in events.values():
+    more = {"calls": [*CALLS, "MPI_Barrier"], "cores_of_host": [ranks], "communicators": [{"size": ranks, "ranks": None}]}
+    record = recorded([step(rank) * times for rank in range(ranks)], [0] * ranks, **more)
+    for of_rank in record.events.values():
         of_rank["call"][(of_rank["call"] == 7) & (of_rank["bytes"] == 4)] = 8
-    windows = [{"rank": r, "first_call": 0, "first_event": 0, "events": len(e)} for r, e in events.items()]
-    seconds = max(int(of_rank["end_ns"].max()) for of_rank in events.values()) * 1e-9
-    header = {
-        **record.header,
-        "seconds": seconds,
-        "calls": calls,
-        "windows": windows,
-        "communicators": [{"size": ranks, "ranks": None}],
-    }
-    return replace(record, header=header, events=events)
+    seconds = max(int(of_rank["end_ns"].max()) for of_rank in record.events.values()) * 1e-9
+    record.header.update(seconds=seconds, seconds_of_rank=[seconds] * ranks)
+    return record
 
 
 def gains_s(record: Record) -> dict[str, float]:
@@ -81,16 +72,16 @@ def test_an_overlap_gains_no_more_than_there_is_to_compute() -> None:
         assert gains_s(of_step(dict.fromkeys(range(1), step).__getitem__, ranks=1))[name] == pytest.approx(gain_ns * 1e-9)
 
 
-def test_advice_and_screen(rankwise: Callable[..., Any], tmp_path: Path) -> None:
+def test_advice_and_screen(rankwise: Rankwise, tmp_path: Path) -> None:
     write_record(tmp_path / "app.comm", of_step(lambda _: [("compute", 20 * US), ("allreduce", 8), ("allreduce", 8)]))
-    lines = rankwise("observe", "show", "app.comm", "--collectives").out.splitlines()
+    lines = rankwise("observe show app.comm --collectives").out.splitlines()
     assert lines[0] == "✓ 17 % of a step in collectives, all of it MPI_Allreduce."
     assert lines[3].split() == ["MPI_Allreduce", "4", "8", "2", "4.00", "17", "0"]
-    found = rankwise("advise", "app.comm", "--json").json
+    found = rankwise("advise app.comm --json").json
     fused = next(one for one in found["findings"] if one["what"].startswith("Fuse"))
     assert fused["gain_s"] == pytest.approx(2e-6) and fused["gain_lo_s"] == 0
-    assert rankwise("observe", "show", "app.comm", "--json").json["collective_times"][0]["calls"] == 2
+    assert rankwise("observe show app.comm --json").json["collective_times"][0]["calls"] == 2
     write_record(tmp_path / "rare.comm", of_step(lambda _: [("compute", MS), ("allreduce", 8), ("allreduce", 8)]))
-    found = rankwise("advise", "rare.comm", "--json").json
+    found = rankwise("advise rare.comm --json").json
     assert not [one for one in found["findings"] if one["kind"] == "collectives"]
     assert any(words.startswith("fuse small collectives") for words in found["nothing_to_gain"])

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rankwise import _core
@@ -20,7 +19,8 @@ from rankwise.observe.phases import PhasedStep, observed_step
 from rankwise.observe.record import Record, read_record, write_record
 from rankwise.observe.start import observe
 from rankwise.workloads.base import Price, Program
-from synthetic_events import Op, simulate
+from synthetic_events import Op, recorded
+from verbs import Rankwise
 
 RANKS = 6
 Build = Callable[..., Path]
@@ -111,16 +111,7 @@ def record_of(size: int, ranks: int, mpi: str, **header: Any) -> Record:
     for rank in range(ranks):
         ring: list[Op] = [("irecv", (rank - 1) % ranks, 7), ("send", (rank + 1) % ranks, 7, 1), ("waitall",)]
         programs.append([*ring, ("allreduce", size), ("compute", 5000)] * 12)
-    events, nodes = simulate(programs), range(ranks)
-    none = np.zeros(0, "<u8")
-    known = {"mpi": mpi, "seconds": 1.0, "calls": [f"MPI_Call{i}" for i in range(7)] + ["MPI_Allreduce"], "windows": [
-        {"rank": rank, "first_call": 0, "first_event": 0, "events": len(of_rank)} for rank, of_rank in events.items()
-    ]}  # fmt: skip
-    return Record(
-        {**known, **header}, ranks, tuple(f"n{i}" for i in range(max(nodes) + 1)), np.array(nodes, "<i4"),
-        np.zeros(ranks, "<i4"), np.zeros(ranks, "<i4"), np.zeros(ranks + 1, "<i8"), none.astype("<u4"), none, none, none,
-        np.zeros((0, 32), "<u4"), events,
-    )  # fmt: skip
+    return recorded(programs, **{"mpi": mpi, "seconds": 1.0, **header})
 
 
 def inside(step: PhasedStep) -> list[tuple[int, int]]:
@@ -165,12 +156,12 @@ def test_an_inter_communicator_is_predicted_as_an_interval() -> None:
     assert len(step.others) == 1 and any("inter-communicator" in note for note in step.notes)
 
 
-def test_which_algorithm_is_behind_a_collective(rankwise: Callable[..., Any], tmp_path: Path) -> None:
+def test_which_algorithm_is_behind_a_collective(rankwise: Rankwise, tmp_path: Path) -> None:
     write_record(tmp_path / "app.comm", record_of(1 << 20, 8, "Open MPI v4.1.4, package: Debian OpenMPI"))
-    shown = rankwise("observe", "show", "app.comm", "--which").out
+    shown = rankwise("observe show app.comm --which").out
     assert "openmpi-4.1 carries out the collectives of a step by 6 rabenseifner." in shown
     assert "6 rabenseifner (tuned: ranks >= 8, ranks < 16" in " ".join(shown.split())
-    listed = rankwise("observe", "show", "app.comm", "--json").json["collective_algorithms"]
+    listed = rankwise("observe show app.comm --json").json["collective_algorithms"]
     assert [(one["call"], one["ranks"], one["nodes"], one["calls"], one["schedule"]) for one in listed] == [
         ("MPI_Allreduce", 8, 8, 1, "rabenseifner")
     ]

@@ -12,7 +12,7 @@ import pytest
 from rankwise.api.advising import _bar
 from rankwise.errors import InputError
 from rankwise.observe.parts import _EDGES_AT, _REGION, _REGIONS_AT, LAYOUT, aligned, host_offsets, merged
-from rankwise.observe.record import EVENT, HISTOGRAM_BINS, Record
+from rankwise.observe.record import EVENT, Record, record_of_events
 
 AHEAD_NS = np.array([0, 5_000_000, -70_000_000, 123_456])
 
@@ -38,22 +38,8 @@ def a_ring(seed: int, cut: bool = False) -> Record:
                 lines[peer].append((came - 5 + b, came + b, 8, rank, way, serial, 0, 2, 4))
     events = {rank: np.sort(np.array(line, EVENT), order="start_ns") for rank, line in enumerate(lines)}
     windows = [{"rank": rank, "first_call": 0, "first_event": 0, "events": len(line)} for rank, line in enumerate(lines)]
-    none, edges = np.full(ranks, -1, "<i4"), np.zeros(0, "<u8")
-    return Record(
-        header={"calls": ["MPI_Send", "MPI_Irecv", "MPI_Wait"], "windows": windows},
-        ranks=ranks,
-        hosts=("a", "b", "c", "d"),
-        node_of_rank=node.astype("<i4"),
-        socket_of_rank=none,
-        core_of_rank=none,
-        pointer=np.zeros(ranks + 1, "<i8"),
-        peer=edges.astype("<u4"),
-        messages=edges,
-        bytes=edges,
-        pulled=edges,
-        histogram=np.zeros((0, HISTOGRAM_BINS), "<u4"),
-        events=events,
-    )
+    header = {"calls": ["MPI_Send", "MPI_Irecv", "MPI_Wait"], "windows": windows}
+    return record_of_events(events, header, ["a", "b", "c", "d"], node.tolist())
 
 
 def test_offsets_lie_within_their_uncertainty() -> None:

@@ -12,18 +12,15 @@ from grid_programs import Offset, around, faces, halo
 from rankwise.observe.grids import balanced
 from rankwise.observe.operations import NoTemplateError
 from rankwise.observe.phases import observed_step
-from rankwise.observe.record import Record, record_of_events
+from rankwise.observe.record import Record
 from rankwise.observe.scaling import MOST_TIMES, Scaling, agreement, carriers
-from synthetic_events import Op, simulate
-from test_template import CALLS
+from synthetic_events import Op, recorded
 
 CELLS = 5760
 
 
-def recorded(programs: list[list[Op]], **header: object) -> Record:
-    ranks = len(programs)
-    told = {"calls": CALLS, "mpi": "MPICH Version: 5.0.1", "cores_of_host": [1] * ranks, **header}
-    return record_of_events(simulate(programs), told, [f"n{rank}" for rank in range(ranks)], list(range(ranks)))
+def on_nodes(programs: list[list[Op]], **header: object) -> Record:
+    return recorded(programs, **{"mpi": "MPICH Version: 5.0.1", "cores_of_host": [1] * len(programs), **header})
 
 
 def stencil(
@@ -41,7 +38,7 @@ def stencil(
     programs = halo(dims, [False] * axes, offsets or faces(axes), size)
     for ops in programs:
         ops[:] = [("compute", compute_ns(ranks)) if op[0] == "compute" else op for op in ops]
-    return recorded(programs)
+    return on_nodes(programs)
 
 
 def grids_of(scaling: Scaling, ranks: int) -> list[tuple[int, ...] | None]:
@@ -151,7 +148,7 @@ def test_faces_that_carry_ghosts_are_recognised_and_grow_less_slowly() -> None:
                 seen |= bool(step)
             return round(8 * math.prod(own))
 
-        return recorded(halo(dims, [True] * 3, faces(3), size, "by axis"))
+        return on_nodes(halo(dims, [True] * 3, faces(3), size, "by axis"))
 
     scaling = Scaling.of([thick((3, 2, 2), width)], False)
     assert scaling.is_thick and any("bytes about" in note for note in scaling.notes(64))
@@ -176,8 +173,8 @@ def test_an_awkward_number_of_ranks_names_better_ones() -> None:
 def test_what_is_no_recording_of_steps_is_refused() -> None:
     start: list[list[Op]] = [[("compute", 1000), ("allreduce", 8)] for _ in range(8)]
     with pytest.raises(NoTemplateError, match="no step repeats on all of 8 ranks"):
-        Scaling.of([recorded(start)], False)
-    anew = recorded(start, communicators=[{"size": 8, "ranks": None}] * 40)
+        Scaling.of([on_nodes(start)], False)
+    anew = on_nodes(start, communicators=[{"size": 8, "ranks": None}] * 40)
     with pytest.raises(NoTemplateError, match="make communicators once .40 were made., not in each step"):
         Scaling.of([anew], False)
     ended = stencil((4, 3))
@@ -188,7 +185,7 @@ def test_what_is_no_recording_of_steps_is_refused() -> None:
         Scaling.of([stencil((4, 3)), stencil((6, 4), offsets=around(2))], False)
     with pytest.raises(NoTemplateError, match="two recordings have the same number of ranks"):
         Scaling.of([stencil((4, 3)), stencil((4, 3))], False)
-    between = recorded(
+    between = on_nodes(
         halo((4, 3), [False] * 2, faces(2), lambda _: 64), communicators=[{"size": 12, "ranks": None, "inter": True}]
     )
     with pytest.raises(NoTemplateError, match="inter-communicators"):

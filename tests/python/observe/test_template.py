@@ -17,9 +17,8 @@ from rankwise.observe.phases import PhasedStep, phased
 from rankwise.observe.playing import Laws, laid, play
 from rankwise.observe.steps import common_steps
 from rankwise.observe.template import Template, Topology, grown, learn
-from synthetic_events import Op, simulate, wavefront
+from synthetic_events import CALLS, Op, simulate, wavefront
 
-CALLS = ["MPI_Init", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Sendrecv", "MPI_Recv", "MPI_Allreduce"]
 MESH = 24 * 12
 
 

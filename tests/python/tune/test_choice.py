@@ -114,22 +114,16 @@ def test_a_size_is_looked_at_with_the_ends_of_its_octave() -> None:
 
 def test_calls_of_a_record_are_taken_as_the_library_sees_them() -> None:
     """Bytes as a call counts them; what has no rules, or no communicator that is known, is left with the reason."""
-    import numpy as np
 
-    from rankwise.observe.record import Record
+    from rankwise.observe.record import record_of_events
 
     def line(call: str, comm: int, size: int, calls: int) -> dict[str, object]:
         return {"call": call, "comm": comm, "bytes": size, "root": None, "calls": calls, "ranks": 4}
 
     lines = [line("MPI_Alltoall", 0, 400, 8), line("MPI_Reduce_scatter_block", 0, 100, 4), line("MPI_Bcast", 1, 50, 6),
              line("MPI_Allgatherv", 0, 8, 4), line("MPI_Bcast", 7, 8, 4), line("MPI_Allreduce", 0, 0, 4)]  # fmt: skip
-    none, empty = np.full(4, -1, np.int32), np.zeros(0, np.uint64)
     header = {"collectives": lines, "communicators": [{"size": 4, "ranks": None}, {"size": 3, "ranks": [0, 1, 3]}], "calls": []}
-    nodes = np.array([0, 0, 1, 1], np.int32)
-    record = Record(
-        header, 4, ("a", "b"), nodes, none, none, np.zeros(5, np.int64), empty, empty, empty, empty,
-        np.zeros((0, 32), np.uint32),
-    )  # fmt: skip
+    record = record_of_events({}, header, ["a", "b"], [0, 0, 1, 1])
     called, left = of_record(record, None)
     found = {one.call.kind: (one.call.ranks, one.call.size_bytes, one.call.node_of_rank, one.in_run) for one in called}
     assert found == {
