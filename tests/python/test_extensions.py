@@ -10,12 +10,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import rankwise as package
 from rankwise.launch.mpi import Mpi
+from verbs import Rankwise
 
 ROOT = Path(__file__).parents[2]
 EXTENSIONS = ROOT / "examples" / "extensions"
@@ -68,20 +68,8 @@ def _add(extension: str, root: Path, *folders: str) -> None:
 def _built(root: Path, program: str, *sources: str) -> str:
     """Build a program as one unit with sources of a tree and return what it prints; what it never calls may be missing."""
     (root / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources) + program)
-    words = [
-        "c++",
-        "-std=c++20",
-        "-O0",
-        "-w",
-        "-fno-pie",
-        "-no-pie",
-        "-Isrc",
-        "all.cpp",
-        "-o",
-        "all",
-        "-Wl,--unresolved-symbols=ignore-all",
-    ]
-    subprocess.run(words, cwd=root, check=True)
+    words = "c++ -std=c++20 -O0 -w -fno-pie -no-pie -Isrc all.cpp -o all -Wl,--unresolved-symbols=ignore-all"
+    subprocess.run(words.split(), cwd=root, check=True)
     return subprocess.run([root / "all"], check=True, capture_output=True, text=True).stdout
 
 
@@ -140,23 +128,8 @@ def test_a_launcher(extended: Callable[..., str], mpi: Mpi, tmp_path: Path, monk
     )
     aprun.chmod(0o755)
     monkeypatch.setenv("RANKWISE_MPIEXEC", str(aprun))
-    words = (
-        "run",
-        "exchange",
-        "--algorithm",
-        "direct",
-        "--mode",
-        "isend",
-        "--cutoff",
-        "1",
-        "--ranks",
-        "2",
-        "--bytes",
-        "8",
-        "--seconds",
-        "0.02",
-    )
-    row = json.loads(extended("launcher", *words, "--json"))["rows"][0]
+    words = "run exchange --algorithm direct --mode isend --cutoff 1 --ranks 2 --bytes 8 --seconds 0.02 --json"
+    row = json.loads(extended("launcher", *words.split()))["rows"][0]
     assert row["verified"] is True and "-n 2" in (tmp_path / "said").read_text()
     asked = (
         "from pathlib import Path; from rankwise.launch.launchers import make_launcher;"
@@ -166,14 +139,12 @@ def test_a_launcher(extended: Callable[..., str], mpi: Mpi, tmp_path: Path, monk
     assert done.stdout == "['-N', '2', '-L', 'a,b']\n"
 
 
-def test_a_machine(rankwise: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine(rankwise: Rankwise, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list((EXTENSIONS / "machine").iterdir())) == 1
     monkeypatch.setenv("RANKWISE_MACHINES", str(EXTENSIONS / "machine"))
-    assert "harbour" in rankwise("machines", "list").out
-    assert rankwise("machines", "check", "harbour").code == 0
-    found = rankwise(
-        "project", "exchange", "--machine", "harbour", "--dims", "2x2", "--cutoff", "1", "--bytes", "1kB", "--json"
-    )
+    assert "harbour" in rankwise("machines list").out
+    assert rankwise("machines check harbour").code == 0
+    found = rankwise("project exchange --machine harbour --dims 2x2 --cutoff 1 --bytes 1kB --json")
     assert found.code == 0 and found.json["rows"][0]["time_s"] > 1.4e-6
 
 

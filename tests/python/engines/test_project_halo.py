@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from breadth import TIMES
 from rankwise.engines.placement import profile_placement
 from rankwise.engines.predict import predict_rows
 from rankwise.engines.project_halo import project_exchange, project_stencil
@@ -58,7 +59,7 @@ def straight(alpha_s: float, bytes_per_s: float) -> Link:
     return Link(Curve.from_dict(record))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=40 * TIMES)
 @given(
     latency_s=st.floats(1e-7, 1e-5), link=st.floats(1e8, 1e11), links=st.integers(1, 8), memory=st.floats(1e9, 1e12),
     grid=st.lists(st.integers(2, 6), min_size=1, max_size=3), cutoff=st.integers(1, 3), size_bytes=st.integers(0, 10**6),

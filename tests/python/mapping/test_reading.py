@@ -72,6 +72,12 @@ def test_what_is_written_is_read_back(tmp_path: Path, seed: int, kind: str) -> N
         assert found == nodes
 
 
+def test_an_order_of_ranks_may_have_ranges(tmp_path: Path) -> None:
+    (tmp_path / "order").write_text("0,2-3,1\n")
+    (nodes,) = read_mapping(tmp_path / "order", [2, 2]).values()
+    assert list(nodes) == [0, 1, 0, 1]
+
+
 def test_a_rankfile_may_be_in_any_order(tmp_path: Path) -> None:
     path = tmp_path / "rankfile"
     lines = [f"rank {rank}=n{node} slot=0:{rank}" for rank, node in enumerate(NODE_OF_CELL)]

@@ -18,7 +18,7 @@ from rankwise.statistics import median_interval_95
 from synthetic_machine import LOGGP, SIZES, loggp_times, write_samples
 
 SEEDS = 100
-KNOWN_SEEDS = 30 if ALL else 10
+KNOWN_SEEDS = 30 if ALL else 8
 TRUE_ALPHA_S = 2 * LOGGP["overhead_s"] + LOGGP["latency_s"]
 
 

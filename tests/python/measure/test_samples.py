@@ -2,8 +2,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rankwise.errors import InputError, RankwiseError
 from rankwise.measure.samples import SCHEMA, Campaign, SamplesFile, read_campaigns
@@ -83,16 +81,6 @@ def test_a_foreign_file_is_refused(tmp_path: Path, text: str, says: str) -> None
     path.write_text(text)
     with pytest.raises(InputError, match=says):
         read_campaigns(path)
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_give_campaigns_or_an_input_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = tmp_path_factory.mktemp("fuzz") / "x.jsonl"
-    path.write_bytes(content)
-    try:
-        read_campaigns(path)
-    except InputError:
-        pass
 
 
 def _witness(begun_unix_s: float, seconds: float, jump_s: float) -> dict[str, float]:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from breadth import TIMES
 from rankwise.observe.grids import Pairs
 from rankwise.observe.levels import Levels, levels_of
 from rankwise.observe.naming import Name, Seen, name_of
@@ -48,7 +49,7 @@ def halo(dims: tuple[int, ...], periodic: tuple[bool, ...], reach: int, size: in
     return flows
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40 * TIMES, deadline=None)
 @given(
     dims=st.lists(st.integers(2, 7), min_size=2, max_size=3),
     around=st.lists(st.booleans(), min_size=3, max_size=3),
@@ -194,9 +195,9 @@ def test_transposes_with_particles_to_both_sides_are_perhaps_all_to_all(ranks: i
 
 
 def test_random_graphs_are_no_halos() -> None:
-    """Uniform and nearest points in two and three dimensions; halos whose ranks are numbered at random."""
+    """Uniform and nearest points in two and three dimensions, 60 of them; halos whose ranks are numbered at random."""
     wrong: list[tuple[int, Name]] = []
-    for seed in range(300):
+    for seed in range(60 * TIMES):
         random = np.random.default_rng(seed)
         ranks, degree = int(random.integers(8, 65)), int(random.integers(2, 9))
         if seed % 3:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from breadth import TIMES, some
 from rankwise.errors import InputError
 from rankwise.observe.pattern import find_pattern
 
@@ -111,7 +112,7 @@ def test_diagonals_as_heavy_as_faces_and_other_traffic_beside() -> None:
 
 
 def test_random_graphs_are_no_grids() -> None:
-    for seed in range(10):
+    for seed in range(4 * TIMES):
         random = np.random.default_rng(seed)
         pairs = random.integers(0, 120, (400, 2)).tolist()
         flows: Flows = {p: (10, 10_000) for a, b in pairs if a != b for p in ((a, b), (b, a))}
@@ -122,7 +123,7 @@ def test_random_graphs_are_no_grids() -> None:
 
 
 def test_one_sender_of_many_ranks_is_no_grid_whichever_it_is() -> None:
-    for sender in range(0, 720, 90):  # more ranks than decide between grids, which has many shapes
+    for sender in some(range(0, 720, 90), 0, 3):  # more ranks than decide between grids, which has many shapes
         found = find_pattern(matrix(720, {(sender, (sender + 300) % 720): (1, 100)}))
         assert found.dims == (), sender
 

@@ -7,6 +7,7 @@ figure changes. RANKWISE_WRITE_GOLDEN=1 writes the lists anew.
 """
 
 import dataclasses
+import json
 import os
 import re
 import sys
@@ -18,6 +19,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import schemas
+from rankwise.api.reporting import Reproduced
+from rankwise.files import json_text
 from rankwise.machine.description import Description
 from rankwise.machine.library import all_machines, load_machine
 from rankwise.models import fft3d
@@ -32,7 +36,6 @@ from rankwise.papers import (
     hunold2020_claims,
     hunold2020_scores,
     hunold2020_simgrid,
-    paper_named,
     wagner2024,
     wagner2024_claims,
     werner2023,
@@ -293,14 +296,6 @@ def worlds(paper: str) -> list[Reproduction]:
     return found
 
 
-@cache
-def printed(paper: str) -> Reproduction:
-    """The paper redone with its data as they are, our search of mappings short."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hunold2020_scores, "scored", partial(hunold2020_scores.scored, effort_s=1e-4))
-        return paper_named(paper).reproduce()
-
-
 def _compare(name: str, lines: Sequence[str]) -> None:
     """Hold lines against those of ``standing``."""
     path, text = STANDING / f"{name}.txt", "".join(f"{line}\n" for line in lines)
@@ -315,11 +310,16 @@ def test_what_stands_without_its_figures_is_no_claim(paper: str) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_verdict_follows_from_the_data(paper: str) -> None:
+def test_what_is_printed_has_its_schema(redone: Callable[[str], Reproduction], paper: str) -> None:
+    schemas.check(f"reproduce-{paper}", json.loads(json_text(Reproduced(redone(paper), []).to_dict())))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_verdict_follows_from_the_data(redone: Callable[[str], Reproduction], paper: str) -> None:
     """With other data every figure changes, and verdicts with them; those that no world turns are listed."""
     unturned = []
     for i, claim in enumerate(CLAIMS[paper]):
-        found = [one.claims[i] for one in (*worlds(paper), printed(paper))]
+        found = [one.claims[i] for one in (*worlds(paper), redone(paper))]
         if claim.ours is None:
             assert all(one.verdict == CANNOT and one.figures for one in found), claim.says
             continue

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from pathlib import Path
 
-import pytest
-
-import schemas
-from rankwise.api.reporting import Reproduced
-from rankwise.files import json_text
+from breadth import ALL
 from rankwise.mapping.dims import count_factorisations, divisors, factorisations
 from rankwise.papers import hunold2020
 from rankwise.papers import hunold2020_scores as scores
 from rankwise.workloads.exchange import balanced_grid
 
 SCORES = Path(__file__).parents[2] / "data" / "hunold2020_scores.csv"
-
-
-@pytest.fixture(scope="module")
-def results() -> list[scores.Scored]:
-    return [scores.scored(instance) for instance in scores.instances()]
 
 
 def test_the_instances_are_those_of_the_published_scores() -> None:
@@ -42,27 +32,19 @@ def test_every_instance_has_all_three_general_mappers() -> None:
         assert scores.peers()[instance].keys() == {"viem", "kahip", "scotch"}
 
 
-def test_refined_is_as_near_to_the_bound_as_promised(results: list[scores.Scored]) -> None:
+def test_refined_is_as_near_to_the_bound_as_promised() -> None:
+    """Of each fifth instance; with RANKWISE_TEST_TIMES of all."""
+    every = 1 if ALL else 5
+    results = [hunold2020.scored(instance) for instance in hunold2020.instances()[::every]]
     most = {"nearest-neighbor": (1.015, 1.06), "nearest-neighbor-with-hops": (1.055, 1.095), "component": (1.0, 1.095)}
     for stencil, limits in most.items():
         for ndim, limit in zip((2, 3), limits, strict=True):
             group = [row for row in results if row.instance.stencil == stencil and len(row.instance.grid) == ndim]
-            assert len(group) == 72
+            assert len(group) >= 72 // every
             assert sum(row.scores["refined"][0] for row in group) <= limit * sum(row.bound for row in group)
     for row in results:
         ours = row.scores["refined"][0]
         assert row.bound <= ours <= min(row.scores[name][0] for name in (*scores.PAPERS_ALGORITHMS, "blocked"))
-
-
-def test_what_is_printed_has_its_schema(results: list[scores.Scored], monkeypatch: pytest.MonkeyPatch) -> None:
-    known, score = {row.instance: row for row in results}, scores.scored
-    monkeypatch.setattr(scores, "scored", lambda instance: known.get(instance) or score(instance))
-    found = Reproduced(hunold2020.reproduce(), [])
-    schemas.check("reproduce-hunold2020", json.loads(json_text(found.to_dict())))
-    held = {(claim.where, claim.says): claim.holds for claim in found.reproduction.claims}
-    assert held["VI-D, Fig. 6", "only k-d tree and strips are optimal (N = 50)"]
-    # The public VieM is better than the printed factors: 1.16 and 2.5 instead of 1.6 and 8.5.
-    assert not held["VI-D, Fig. 7", "VieM: 1.6 times the optimal J_sum"]
 
 
 def test_factorisations_are_all_there() -> None:

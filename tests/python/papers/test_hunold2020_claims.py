@@ -39,25 +39,6 @@ def test_sentences_on_speedups_follow_the_times() -> None:
     assert not any(one.holds for one in slower.values() if "up to" in one.says and "component" in one.says)
 
 
-def test_the_outlier_of_table_vii_has_a_row() -> None:
-    found = _verdicts()["VI-D, Table VII: forty is the largest"]
-    assert found.ours == pytest.approx(17.399 / 0.134) and "blocked 17.4 ms, hyperplane 134 us" in found.figures
-    assert found.holds is False
-
-
-def test_sizes_of_the_text_are_those_of_the_tables_as_words_of_8_bytes() -> None:
-    found = _verdicts()
-    assert found["VI-D, Table VII: 65,536 and 262,144 B: above forty"].ours == pytest.approx(1.92, abs=0.01)
-    assert found["VI-D, Table VII: ... if tables count words of 8 B"].holds
-    assert found["VI-D, Table VII: ... if tables count words of 8 B (hops)"].ours == pytest.approx(4.18, abs=0.01)
-    assert found["VI-D, Table VII: blocked is bad at 65,536 B (hops)"].ours == pytest.approx(1, abs=0.01)
-
-
-def test_against_nodecart_at_50_nodes_with_hops() -> None:
-    found = [one.ours for says, one in _verdicts().items() if "two to three times Nodecart" in says]
-    assert found == pytest.approx([3.80, 2.54, 2.70], abs=0.01)
-
-
 def test_ratios_of_figure_9_follow_our_times() -> None:
     def held(seconds: dict[str, float]) -> list[bool | None]:
         of = Evidence([], [], published_times(), seconds)

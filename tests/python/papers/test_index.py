@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rankwise.papers import (
-    czechowski2012,
     czechowski2012_claims,
     hunold2020_claims,
     hunold2020_scores,
-    wagner2024,
     wagner2024_claims,
-    werner2023,
     werner2023_claims,
 )
 from rankwise.papers.claims import Claim, Verdict, judge
 from rankwise.papers.index import page
+from rankwise.report.reproduction import Reproduction
 
 PAGE = Path(__file__).parents[3] / "docs" / "papers.md"
 
 
 @pytest.fixture(scope="module")
-def verdicts() -> dict[str, Sequence[Verdict]]:
+def verdicts(redone: Callable[[str], Reproduction]) -> dict[str, Sequence[Verdict]]:
     # Of hunold2020 without the times of our mappers, which differ from run to run, and with a smaller effort of ours.
     results = [hunold2020_scores.scored(instance, 1e-4) for instance in hunold2020_scores.instances()]
     large = [hunold2020_scores.scored(instance, 1e-4) for instance in hunold2020_scores.throughput_instances()]
     evidence = hunold2020_claims.Evidence(results, large, hunold2020_scores.published_times())
     return {
-        "wagner2024": wagner2024.reproduce().claims,
-        "werner2023": werner2023.reproduce().claims,
-        "czechowski2012": czechowski2012.reproduce().claims,
+        "wagner2024": redone("wagner2024").claims,
+        "werner2023": redone("werner2023").claims,
+        "czechowski2012": redone("czechowski2012").claims,
         "hunold2020": judge(hunold2020_claims.CLAIMS, evidence, "rankwise reproduce hunold2020"),
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from rankwise.machine.profile import Link, Profile
 from rankwise.models.curve import curve_from_table
 from rankwise.papers.wagner2024 import BANDWIDTH, fit, measured, published, reproduce, tables
 from rankwise.papers.wagner2024_effects import Series, constant_up_to, drop_of, growth_exponent, saturation_of
+from verbs import Rankwise
 
 
 @pytest.fixture(scope="module")
@@ -39,27 +39,6 @@ def test_table_3_is_as_printed(record: dict[str, Any]) -> None:
     assert _of(record, "other-node")["rows"][-1]["bandwidth_sigma_bytes_per_s"] == pytest.approx(0.03e6)
     (printed,) = (row for row in tables().single[1].rows() if row.message_bytes == 8192)
     assert (printed.latency_s, printed.bandwidth_bytes_per_s) == (pytest.approx(2.62e-6), pytest.approx(5539.04e6))
-
-
-def test_what_the_author_describes_is_found_in_the_figures(record: dict[str, Any]) -> None:
-    cores = _of(record, "same-socket")["effects"]
-    # "for message sizes up to 16 bytes, the latency remains constant at 0.16 microseconds"
-    assert cores["constant_latency_up_to_bytes"] == 16 and cores["constant_latency_s"] == pytest.approx(0.16e-6)
-    # "a noticeable drop in bandwidth between 8KB and 65KB"
-    drop = cores["bandwidth_drop"]
-    assert (drop["peak_bytes"], drop["bottom_bytes"], drop["recovered_bytes"]) == (8192, 16384, 65536)
-    # "above 130KB ... stabilizes, fluctuating around 11500 MB/s"
-    assert cores["saturated_from_bytes"] <= 131072 and cores["saturated_bytes_per_s"] == pytest.approx(11.5e9, rel=0.05)
-
-
-def test_what_the_author_does_not_say_is_found_too(record: dict[str, Any]) -> None:
-    # No drop at 8 KiB between sockets or nodes; one at 64 B between sockets.
-    assert _of(record, "other-node")["effects"]["bandwidth_drop"] is None
-    assert _of(record, "other-socket")["effects"]["bandwidth_drop"]["peak_bytes"] == 64
-    # "exponential increase in latency": in proportion to size.
-    assert _of(record, "same-socket")["effects"]["growth_exponent"] == pytest.approx(1, abs=0.1)
-    # "as the physical distance increases there is a rise in latency": not at 4 MiB.
-    assert record["farther_is_faster_bytes"] == [4194304]
 
 
 def test_alpha_and_beta_rise_with_distance(record: dict[str, Any]) -> None:
@@ -99,22 +78,20 @@ def test_the_rules_on_tables_whose_truth_is_known() -> None:
 
 
 @pytest.mark.mpi
-def test_the_same_tables_measured_here(rankwise: Callable[..., Any], mpi: Mpi) -> None:
+def test_the_same_tables_measured_here(rankwise: Rankwise, mpi: Mpi) -> None:
+    asked = "--sizes 0,8,1000,4kB,30kB,100kB --launches 1 --seconds 20 --precision 0.9 --links same-socket"
     for run in (1, 2):
-        done = rankwise("measure", "bandwidth", "-o", f"runs/task-{run}/m.json", "--sizes", "0,8,1000,4kB,30kB,100kB",
-            "--launches", "1",
-                        "--seconds", "20", "--precision", "0.9", "--links", "same-socket")  # fmt: skip
+        done = rankwise(f"measure bandwidth -o runs/task-{run}/m.json {asked}")
         assert done.code in (0, 6), done.err
-    result = rankwise("reproduce", "wagner2024", "--measured", "runs", "-o", "out", "--json")
-    assert result.code == 0, result.err
-    (ours,) = result.json["measured"]
+    result = rankwise("reproduce wagner2024 --measured runs -o out --json").answer
+    (ours,) = result["measured"]
     assert (ours["link"], ours["runs"]) == ("same-socket", 2)
     tables = [json.loads(Path(f"runs/task-{run}/m.json").read_text())["links"]["same-socket"] for run in (1, 2)]
     times = [next(row["time_s"] for row in table["table"] if row["size_bytes"] == 1000) for table in tables]
     row = next(row for row in ours["rows"] if row["message_bytes"] == 1000)
     assert row["latency_s"] == pytest.approx(np.mean(times)) and row["latency_sigma_s"] == pytest.approx(np.std(times, ddof=1))
     assert "measured here" in Path("out/wagner2024.html").read_text()
-    assert {"out/wagner2024-our-latency.svg", "out/wagner2024-ours-same-socket.csv"} <= set(result.json["files"])
+    assert {"out/wagner2024-our-latency.svg", "out/wagner2024-ours-same-socket.csv"} <= set(result["files"])
 
 
 def _run(path: Path, links: dict[str, bool], shift: float = 1.0) -> None:
@@ -154,13 +131,11 @@ def test_runs_that_lack_a_part_are_named_and_the_others_used(tmp_path: Path) -> 
     assert [one.name for one in series] == ["same-socket"] and "nodes are left out: 1 run(s)" in "; ".join(lacking)
 
 
-def test_inside_an_allocation_the_command_that_measures_is_another(
-    monkeypatch: pytest.MonkeyPatch, rankwise: Callable[..., Any]
-) -> None:
+def test_inside_an_allocation_the_command_that_measures_is_another(monkeypatch: pytest.MonkeyPatch, rankwise: Rankwise) -> None:
     assert "slurm submit measure bandwidth" in reproduce().next_command
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
-    said = rankwise("reproduce", "wagner2024")
+    said = rankwise("reproduce wagner2024")
     assert (
         "to measure the same here: for run in 1 2 3 4 5 6 7 8 9 10; do rankwise measure bandwidth -o ten/run-$run.json"
         in said.err
@@ -170,11 +145,6 @@ def test_inside_an_allocation_the_command_that_measures_is_another(
 def test_one_run_has_no_spread(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a spread needs two runs"):
         measured([tmp_path])
-
-
-def test_a_paper_without_measurements_takes_none(rankwise: Callable[..., Any]) -> None:
-    result = rankwise("reproduce", "werner2023", "--measured", "x.json")
-    assert result.code == 2 and "leave --measured out" in result.err
 
 
 def test_published_series_have_ten_runs() -> None:

@@ -36,11 +36,6 @@ def test_what_is_said_of_table_2_is_held_against_table_2() -> None:
     assert _of(of, "Tables 2, 3", "bandwidth falls").ours == 8
 
 
-def test_sigma_grows_with_size_and_the_page_says_so() -> None:
-    found = _of(tables(), "Table 3", "sigma is higher")
-    assert found.holds and "most 12.84 us at 2 MiB" in found.figures
-
-
 def test_a_sentence_holds_once_the_figures_say_so() -> None:
     of = tables()
     assert _of(of, "Table 1", "759 us").holds is False

@@ -10,9 +10,7 @@ import schemas
 from rankwise.api.reporting import Reproduced
 from rankwise.machine.profile import Link
 from rankwise.papers import werner2023_tradeoff as tradeoff
-from rankwise.papers.claims import judge
 from rankwise.papers.werner2023 import raw_section
-from rankwise.papers.werner2023_claims import CLAIMS, Read
 from rankwise.papers.werner2023_run import reproduction
 from rankwise.papers.werner2023_study import Study, ping_pong_profile, published_rows
 from rankwise.workloads.base import Row, Span
@@ -71,21 +69,6 @@ def test_claims_on_traffic_and_noise_follow_the_figures(study: Study) -> None:
     assert "0 are among them" in _paragraphs(Study(quiet, study.profile))
     as_predicted = [dataclasses.replace(row, measured_s=row.predicted_s) for row in study.rows]
     assert "More than 5 % slower: none" in _paragraphs(Study(as_predicted, study.profile))
-
-
-def test_what_the_text_says_of_the_model_and_of_sizes_is_held_against_the_tables(study: Study) -> None:
-    found = {one.says: one for one in judge(CLAIMS, Read(study), "")}
-    well = found["works very well for 10 to 1,000 B"]
-    assert well.holds is False and well.ours == pytest.approx(9.5, abs=0.05)  # at 10 B
-    assert found["10 to 1,000 B: not even 20 us apart"].ours == pytest.approx(17.144)
-    assert [
-        found[says].holds for says in ("1,000 to 10,000 B: almost twice the time", "10,000 to 100,000 B: about thrice")
-    ] == [
-        True, True
-    ]  # fmt: skip
-    assert found["alpha and beta choose the algorithm"].figures.startswith("0 differ: of 50 choices")
-    two = study.curve.time_s(2000) * 8 / (study.curve.time_s(1000) * 16)
-    assert found["footnote 1: several boxes a node"].ours == pytest.approx(two)
 
 
 def test_the_bound_on_the_smallest_fifth_holds_for_samples() -> None:

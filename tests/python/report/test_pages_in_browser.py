@@ -16,6 +16,7 @@ import pytest
 import histories
 import observed_rings
 import sample_figures
+from breadth import some
 from rankwise.advise.evidence import evidence_of
 from rankwise.advise.findings import Question, advise
 from rankwise.blocks import Picture
@@ -190,7 +191,7 @@ def drawn(page: Any) -> None:
     page.wait_for_function(_DRAWN)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", some([*PAGES], 0, 1, 2, 4, 6, 8))
 def test_no_overflow_at_any_width_unfolded_and_small(opened: Callable[..., Any], folder: Path, name: str) -> None:
     page = opened(name, 360)
     page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
@@ -320,7 +321,7 @@ def test_commands_are_copied_by_one_click(opened: Callable[..., Any]) -> None:
     assert box.locator("button").inner_text() == "copied"
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", some([*PAGES], 0, 1, 3, 4, 5, 8))
 def test_titles_are_whole_without_a_script_too(opened: Callable[..., Any], name: str) -> None:
     page = opened(name, java_script_enabled=False)
     page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")

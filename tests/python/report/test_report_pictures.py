@@ -18,7 +18,6 @@ from rankwise.report.chart import Chart, SizeAxis
 from rankwise.report.exchanges import exchange_groups, exchange_picture
 from rankwise.report.inputs import MappingInstance, validation_from_record
 from rankwise.report.links import link_picture, links_picture
-from rankwise.report.nodemaps import cost_picture, node_map_picture
 from rankwise.workloads.comparison import Validation
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -152,24 +151,6 @@ def test_names_are_not_read_as_formulas_or_markup() -> None:
     rows = [sample_figures.comparison("$x^2$ <b>&", algorithm="$\\alpha$")]
     (group,) = exchange_groups(compared(rows).comparisons)
     assert "$x^2$ <b>&" in texts(exchange_picture(group, "exchange-0"))
-
-
-def test_the_same_figures_give_the_same_bytes(
-    profile: Profile, validation: Validation, mappings: list[MappingInstance]
-) -> None:
-    def all_pictures() -> list[str]:
-        costs = cost_picture(mappings)
-        assert costs is not None
-        charts = [
-            link_picture("same-socket", profile.links["same-socket"]),
-            links_picture(profile.links),
-            exchange_picture(exchange_groups(validation.comparisons)[0], "exchange-0"),
-            node_map_picture(mappings[0], "nodes-0"),
-            costs,
-        ]
-        return [text for chart in charts for text in (chart.svg(), chart.live())]
-
-    assert all_pictures() == all_pictures()
 
 
 def test_pictures_are_drawn_anew_at_each_width(profile: Profile) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -165,31 +164,3 @@ def test_the_real_maps_of_open_mpi() -> None:
     # Pairs of osu_mbw_mr are a rank of the first half and one of the second.
     four = {0: Whereabouts("a"), 1: Whereabouts("a"), 2: Whereabouts("b"), 3: Whereabouts("b")}
     assert (link_between(four, neighbours=False), link_between(four, neighbours=True)) == ("other-node", None)
-
-
-def test_whatever_is_damaged_is_refused_in_one_line_or_read(tmp_path: Path) -> None:
-    rng = random.Random(19)
-    texts = [path.read_text() for path in sorted([*SAMPLES.glob("*.txt"), *MAPS.glob("*.txt")])] + [
-        MAP.format("n1", "n2", 0, 0) + PINGPONG
-    ]
-    path = tmp_path / "a.txt"
-    for _ in range(600):
-        lines = rng.choice(texts).splitlines()[:40]
-        for _ in range(rng.randint(1, 4)):
-            at = rng.randrange(len(lines))
-            lines[at : at + 1] = rng.choice(
-                (
-                    [],
-                    [lines[at], lines[at]],
-                    [lines[at][: rng.randint(0, len(lines[at]))]],
-                    [lines[at].replace(" ", rng.choice(("", "\t", "  -", " nan ")), 1)],
-                    [lines[at].replace(rng.choice("0123456789."), rng.choice(("x", "-", "é", "9" * 30, "")))],
-                    [rng.choice(lines)],
-                )
-            ) or [""]
-        path.write_text("\n".join(lines) + "\n")
-        try:
-            for table in read_tables(path):
-                assert all((p.time_lo_s or 0) <= p.time_s <= (p.time_hi_s or p.time_s) for p in table.points), lines
-        except InputError as error:
-            assert "\n" not in str(error) and str(path) in str(error)

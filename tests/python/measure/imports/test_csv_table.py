@@ -2,8 +2,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rankwise.errors import InputError
 from rankwise.machine.profile import Choice
@@ -51,16 +49,6 @@ def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, text: str, says:
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none.csv does not exist"):
         import_profile([tmp_path / "none.csv"], "other-node", "x")
-
-
-@given(st.binary(max_size=300))
-def test_any_bytes_give_a_profile_or_an_input_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = tmp_path_factory.mktemp("fuzz") / "table.csv"
-    path.write_bytes(b"message_bytes,latency_ns\n" + content)
-    try:
-        import_profile([path], "other-node", "x")
-    except InputError:
-        pass
 
 
 def test_columns_for_link_sending_interval_and_samples_are_read(tmp_path: Path) -> None:
