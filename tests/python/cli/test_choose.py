@@ -117,13 +117,6 @@ def _direct_isend(d: int, k: int, m: int) -> float:
     return _message(m) + ((2 * k + 1) ** d - 2) * BETA_S * m
 
 
-def _team_ssend(w: int, c: int, m: int) -> float:
-    # Reading A: n_a = S + 2 lg c messages, n_b = cS + 2(c - 1) blocks; a member that starts at its own team skips one.
-    steps = math.ceil(w / c)
-    log = int(math.log2(c))
-    return (steps + 2 * log) * ALPHA_S + (c * steps + 2 * (c - 1)) * BETA_S * m
-
-
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_times_are_those_of_the_closed_forms(d: int, paper: Path) -> None:
     chooser = Chooser(Profile.load(paper))

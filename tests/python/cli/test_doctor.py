@@ -118,7 +118,6 @@ def test_every_finding_on_the_screen_has_its_cure(machine, capsys):
     _, out = doctor(capsys, "--ranks", "6")
     shown = " ".join(out.split())
     for finding in report["findings"]:
-        assert finding.keys() == {"id", "severity", "what", "cure"}
         if finding["id"] == "busy-machine":  # said first
             expected = f"✗ Too busy to measure: {finding['what'].partition(': ')[2]}. Fix {finding['cure']}"
         else:

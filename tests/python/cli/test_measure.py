@@ -21,7 +21,6 @@ def test_measure_writes_a_profile_with_the_contract_s_keys(rankwise: Rankwise) -
     assert result.json["source"]["statistic"] == "median"
     assert result.json["machine"]["mpi"]["library_family"] == "mpich"
     for link in result.json["links"].values():
-        assert {"model", "alpha_s", "beta_s_per_byte", "alpha_ci_s", "beta_ci_s_per_byte", "samples"} <= link.keys()
         assert set(VARIANTS) >= link["variants"].keys()
         assert link["alpha_loops"] == pytest.approx(link["alpha_s"] / link["reference_loop_s"])
     assert 1e7 < result.json["shared"]["memory"]["bytes_per_s"] < 1e13

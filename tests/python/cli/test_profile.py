@@ -10,9 +10,6 @@ from rankwise.machine.profile import Profile
 from rankwise.models.curve import limited
 from verbs import Rankwise, Refused
 
-TABLE = Path(__file__).parents[2] / "data" / "werner2023_pingpong.csv"
-
-
 SAMPLES = Path(__file__).parents[2] / "data" / "osu-samples"
 
 

@@ -63,24 +63,11 @@ def test_nothing_to_report_names_quick(refused: Refused) -> None:
     assert "rankwise quick" in refused("report")
 
 
-@pytest.mark.parametrize("option", ["--profile", "--validation", "--mapping"])
-def test_a_named_file_must_be_there(refused: Refused, option: str) -> None:
-    assert "gone.json does not exist" in refused(f"report {option} gone.json")
-    assert not Path("rankwise-report.html").exists()
-
-
 @pytest.mark.parametrize("name", ["machine.json", "validate.json", "map.json"])
-@pytest.mark.parametrize("text", ["", '{"schema": 1, "rows": [', "[]", '{"schema": 1}', "\x00", '{"schema": 1e400}'])
-def test_half_written_or_other_files(refused: Refused, name: str, text: str) -> None:
-    Path(name).write_text(text)
+def test_a_half_written_file_is_named_and_nothing_written(refused: Refused, name: str) -> None:
+    Path(name).write_text('{"schema": 1, "rows": [')
     assert name in refused("report")
     assert not Path("rankwise-report.html").exists()
-
-
-def test_a_wrong_value_names_file_and_key(refused: Refused) -> None:
-    rows = [sample_figures.comparison(measured_time_s="fast")]
-    Path("validate.json").write_text(json.dumps(sample_figures.validation_record(rows)))
-    assert "validate.json: rows[0].measured_time_s 'fast' is not a finite number" in refused("report")
 
 
 def test_inputs_are_never_overwritten(refused: Refused) -> None:

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +13,6 @@ from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.machine import hwloc
 from rankwise.machine.discover import discover
 from rankwise.machine.hwloc import library_xml, lstopo_xml, parse_xml
-
-MACHINES = Path(__file__).resolve().parents[2] / "data" / "machines"
 
 
 def test_two_sockets_of_24_cores_with_smt(machine_xml):

@@ -21,12 +21,6 @@ def test_a_profile_reads_back_as_it_was_written(tmp_path: Path, record: dict[str
     assert Profile.load(tmp_path / "machine.json").to_dict() == record
 
 
-def test_the_contract_keys_are_there(record: dict[str, Any]) -> None:
-    assert {"schema", "machine", "links"} <= record.keys()
-    link = record["links"]["other-node"]
-    assert {"model", "alpha_s", "beta_s_per_byte", "alpha_ci_s", "beta_ci_s_per_byte", "samples"} <= link.keys()
-
-
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
