@@ -33,11 +33,11 @@ from harness import Table, compiled, options
 from rankwise import _core
 from rankwise.engines.platform import Platform, parse_network
 from rankwise.engines.what_if import PlacedStep
+from rankwise.factors import balanced_grid
 from rankwise.launch.smpi import _OPTIONS, SimGrid, find_simgrid
 from rankwise.observe.phases import phased
 from rankwise.observe.record import EVENT, Record, record_of_events
 from rankwise.observe.steps import common_steps
-from rankwise.workloads.exchange import balanced_grid
 
 HERE = Path(__file__).parent / "what_if"
 CALLS = ("Isend Irecv Send Recv Sendrecv Wait Waitall Waitany Barrier Bcast Reduce Allreduce Alltoall").split()

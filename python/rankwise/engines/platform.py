@@ -23,10 +23,10 @@ from rankwise import _core
 from rankwise.engines.machines import machine_of_description, machine_of_profile
 from rankwise.engines.placement import Placement, Seats, placement_of, profile_placement, sockets_of
 from rankwise.errors import InputError
+from rankwise.factors import balanced_grid
 from rankwise.launch.smpi import SMPI_EAGER_BYTES, Simulation
 from rankwise.machine.description import Description
 from rankwise.machine.profile import LACKING, OTHER_NODE, Profile, open_profile
-from rankwise.workloads.exchange import balanced_grid
 
 TOPOLOGIES = ("crossbar", "fat-tree", "torus", "dragonfly")
 _FIX = "choose one of crossbar, fat-tree:16x4:2 (nodes a leaf x leaves : taper), torus:4x4x4 or dragonfly:4x4x4"

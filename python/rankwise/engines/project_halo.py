@@ -13,13 +13,14 @@ from rankwise.engines.machines import KEYS_INSIDE, machine_of_description, with_
 from rankwise.engines.placement import Seats
 from rankwise.engines.project import doubts, figure_range, one_link, too_many_nodes
 from rankwise.errors import InputError
+from rankwise.factors import balanced_grid
 from rankwise.machine.description import Description
 from rankwise.models.halo import HaloCode
 from rankwise.models.uncertain import Range, bounds
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row, Span, require_known
-from rankwise.workloads.exchange import balanced_grid, names
+from rankwise.workloads.exchange import names
 
 _NETWORK = ("latency", "link_bandwidth", "links", "injection_bandwidth", "message_rate", "overhead", "gap", "eager_limit",
             "leaf_taper", "taper")  # fmt: skip

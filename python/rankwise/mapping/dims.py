@@ -9,10 +9,11 @@ mapping at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rankwise.errors import InputError
+from rankwise.factors import factorisations
 from rankwise.mapping.problem import Problem, offsets_of, problem_of
 from rankwise.progress import SILENT, Meter
 from rankwise.records import Record, key, record
@@ -54,22 +55,6 @@ class GridChoices(Record):
     @property
     def best(self) -> GridChoice:
         return self.candidates[0]
-
-
-def factorisations(ranks: int, ndim: int) -> Iterator[tuple[int, ...]]:
-    """Every way to write a number as an ordered product of so many factors."""
-    if ndim == 1:
-        yield (ranks,)
-        return
-    for size in divisors(ranks):
-        for others in factorisations(ranks // size, ndim - 1):
-            yield (size, *others)
-
-
-def divisors(number: int) -> list[int]:
-    """The divisors of a number, ascending."""
-    low = [size for size in range(1, math.isqrt(number) + 1) if number % size == 0]
-    return low + [number // size for size in reversed(low) if size * size != number]
 
 
 def count_factorisations(ranks: int, ndim: int) -> int:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from rankwise.arrays import Array
+from rankwise.factors import factorisations
 
 Periodic: TypeAlias = tuple[bool | None, ...]  # None: an axis of two cells, whose borders no pair tells
 _MOST_AXES = 3
@@ -78,14 +79,15 @@ def best_grid(pairs: Pairs, carts: Sequence[tuple[tuple[int, ...], tuple[bool, .
         shapes = shapes[:_MOST_TRIED]
     grids = [_fit(pairs, dims, periodic) for dims, periodic in shapes]
     most = max(grid.fit for grid in grids)
-    own = [(_without_ones(*cart), cart) for cart in told]
+    own = [(without_ones(*cart), cart) for cart in told]
     tied = [grid for grid in grids if grid.fit >= most - 1e-9]
     best = min(tied, key=lambda grid: (not any(_agrees(grid, *cart) for cart, _ in own), grid.cost(), grid.reach))
     around = next((cart[1] for cart, _ in own if _agrees(best, *cart)), None)
     return _with_borders(pairs, best, around)
 
 
-def _without_ones(dims: Sequence[int], periodic: Sequence[bool]) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+def without_ones(dims: Sequence[int], periodic: Sequence[bool]) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """Return a grid without its axes of one cell."""
     kept = [axis for axis, dim in enumerate(dims) if dim > 1]
     return tuple(dims[axis] for axis in kept), tuple(periodic[axis] for axis in kept)
 
@@ -96,27 +98,9 @@ def _agrees(grid: Grid, dims: tuple[int, ...], periodic: tuple[bool, ...]) -> bo
 
 def _shapes(ranks: int) -> Iterator[tuple[tuple[int, ...], Periodic]]:
     for axes in range(1, _MOST_AXES + 1):
-        for dims in factors(ranks, axes):
+        for dims in factorisations(ranks, axes, 2):
             for around in itertools.product(*(((None,) if dim == 2 else (False, True)) for dim in dims)):
                 yield dims, around
-
-
-def balanced(ranks: int, axes: int) -> tuple[int, ...]:
-    """Return sizes whose product is ``ranks``, as close to each other as possible, the largest first, as MPI_Dims_create has
-    them."""
-    shapes = [own for count in range(1, axes + 1) for own in factors(ranks, count)] or [()]
-    whole = [(*sorted(own, reverse=True), *(1,) * (axes - len(own))) for own in shapes]
-    return min(whole, key=lambda dims: (dims[0] - dims[-1], dims))
-
-
-def factors(ranks: int, axes: int) -> Iterator[tuple[int, ...]]:
-    """Return the ways to write a number as an ordered product of so many factors above 1."""
-    if axes == 1:
-        yield from [(ranks,)] if ranks > 1 else []
-        return
-    for first in range(2, ranks // 2 + 1):
-        if ranks % first == 0:
-            yield from ((first, *rest) for rest in factors(ranks // first, axes - 1))
 
 
 def _fit(pairs: Pairs, dims: tuple[int, ...], periodic: Periodic) -> Grid:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array
+from rankwise.factors import balanced_grid, factorisations
 from rankwise.observe.collectives import Carrier
-from rankwise.observe.grids import balanced, factors
 from rankwise.observe.operations import NoTemplateError, operations_of
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.playing import Laws, laid, play
@@ -204,8 +204,8 @@ class Scaling:
             return
         lengths = _lengths(template)
         rules: dict[str, Callable[[int], list[tuple[int, ...]]]] = {
-            "as MPI_Dims_create would choose": lambda count: [balanced(count, axes)],
-            "ascending": lambda count: [balanced(count, axes)[::-1]],
+            "as MPI_Dims_create would choose": lambda count: [balanced_grid(count, axes)],
+            "ascending": lambda count: [balanced_grid(count, axes)[::-1]],
             "of the least surface": lambda count: _least_surface(count, axes, lengths),
         }
         any_fits = False
@@ -326,7 +326,7 @@ class Scaling:
             near = list(itertools.islice((one for one in others if not _stretched(one, axes)), 2))
             if near:
                 better = " or ".join(map(str, sorted(near)))
-                yield f"{ranks} ranks make {_words(balanced(ranks, axes))}: {better} suit better"
+                yield f"{ranks} ranks make {_words(balanced_grid(ranks, axes))}: {better} suit better"
 
 
 def carriers(record: Record, node_of_rank: Sequence[int]) -> list[Carrier]:
@@ -440,31 +440,12 @@ def _cells(template: Template) -> float:
     return float((np.mean(list(faces.values())) / 8) ** (1 / (axes - 1)))
 
 
-def _shapes(ranks: int, axes: int) -> list[tuple[int, ...]]:
-    own = [dims for count in range(1, axes + 1) for dims in factors(ranks, count)] or [()]
-    found = set()
-    for dims in own:
-        ones = axes - len(dims)
-        if ones == 0:
-            found.add(dims)
-        else:
-            found.update(_with_ones(dims, axes))
-    return sorted(found, reverse=True)
-
-
-def _with_ones(dims: tuple[int, ...], axes: int) -> Iterator[tuple[int, ...]]:
-    if len(dims) == axes:
-        yield dims
-        return
-    for place in range(len(dims) + 1):
-        yield from _with_ones((*dims[:place], 1, *dims[place:]), axes)
-
-
 def _least_surface(ranks: int, axes: int, lengths: Sequence[float] | None) -> list[tuple[int, ...]]:
     """Return the grids whose blocks have the least surface, up to rounding; none where the mesh's shape is not known."""
     if lengths is None:
         return []
-    shapes = {dims: sum(size / length for size, length in zip(dims, lengths, strict=True)) for dims in _shapes(ranks, axes)}
+    every = sorted(factorisations(ranks, axes), reverse=True)
+    shapes = {dims: sum(size / length for size, length in zip(dims, lengths, strict=True)) for dims in every}
     least = min(shapes.values())
     return [dims for dims, surface in shapes.items() if surface <= _ALIKE * least]
 
@@ -480,7 +461,7 @@ def _smaller(topology: Topology) -> Topology:
 
 
 def _stretched(ranks: int, axes: int) -> bool:
-    dims = balanced(ranks, axes)
+    dims = balanced_grid(ranks, axes)
     return dims[0] > 4 * dims[-1]
 
 

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.observe.grids import balanced, factors
+from rankwise.factors import balanced_grid, factorisations
+from rankwise.observe.grids import without_ones
 from rankwise.observe.operations import RECEIVES, SENDS, NoTemplateError, Operation, Operations
 from rankwise.observe.record import BLOCKING_RECEIVE, COLLECTIVE, COMPLETION
 
@@ -57,12 +58,6 @@ class Topology:
         inside = (around | ((there >= 0) & (there < size))).all(axis=0)
         found = np.ravel_multi_index(tuple(np.where(inside, there % size, 0)), self.dims)
         return np.where(inside & (found != np.arange(self.ranks)), found, -1)
-
-    def borders(self) -> Array:
-        """Return of each rank and axis -1 at the lower border of an open axis, 1 at the upper, 2 at both, else 0."""
-        size, around = np.array(self.dims)[:, None], np.array(self.periodic or (True,) * len(self.dims))[:, None]
-        low, high = (self.at == 0) & ~around, (self.at == size - 1) & ~around
-        return np.where(low & high, 2, high.astype(int) - low)
 
 
 @dataclass(frozen=True)
@@ -118,7 +113,7 @@ def learn(
         raise NoTemplateError("one rank says nothing of several: record 12 or 18 ranks")
     if not any(one.kind != COMPLETION for of_rank in operations.values() for one in of_rank):
         raise NoTemplateError("the step has no calls")
-    told = [_bare(*cart) for cart in carts if math.prod(cart[0]) == step.ranks]
+    told = [without_ones(*cart) for cart in carts if math.prod(cart[0]) == step.ranks]
     admitted = [one for topology in _topologies(step.ranks) if (one := step.template(topology)) is not None]
     cube = step.template(Topology((step.ranks,), (), bits=True)) if step.ranks >= 4 and len(step.pairs) else None
     if not admitted and cube is not None and _one_by_one(cube):
@@ -150,14 +145,9 @@ def learn(
 
 def _topologies(ranks: int) -> Iterator[Topology]:
     for axes in range(1, _MOST_AXES + 1):
-        for dims in factors(ranks, axes):
+        for dims in factorisations(ranks, axes, 2):
             for around in itertools.product((False, True), repeat=axes):
                 yield Topology(dims, around)
-
-
-def _bare(dims: Sequence[int], periodic: Sequence[bool]) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-    kept = [axis for axis, size in enumerate(dims) if size > 1]
-    return tuple(dims[axis] for axis in kept), tuple(periodic[axis] for axis in kept)
 
 
 def _one_by_one(cube: Template) -> bool:
@@ -217,8 +207,8 @@ class _Step:
                 "alike: record 18 or 27 ranks"
             )
         dims = best.topology.dims
-        hidden = [balanced(self.ranks, axes) for axes in range(len(dims) + 1, _MOST_AXES + 1)]
-        unseen = [whole for whole in hidden if _bare(whole, (False,) * len(whole))[0] == dims]
+        hidden = [balanced_grid(self.ranks, axes) for axes in range(len(dims) + 1, _MOST_AXES + 1)]
+        unseen = [whole for whole in hidden if without_ones(whole, (False,) * len(whole))[0] == dims]
         if best.offsets and not best.topology.bits and unseen:
             raise NoTemplateError(
                 f"{self.ranks} ranks may be {'x'.join(map(str, unseen[-1]))}, too, and an axis of one rank shows nothing: "

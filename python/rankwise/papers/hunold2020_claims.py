@@ -12,6 +12,7 @@ from statistics import fmean, median
 import numpy as np
 
 from rankwise.errors import InputError
+from rankwise.factors import balanced_grid
 from rankwise.library import header
 from rankwise.machine.description import Description
 from rankwise.machine.library import load_machine
@@ -21,7 +22,6 @@ from rankwise.papers import printed
 from rankwise.papers.claims import ANY, NONE, Allowed, Claim, Found, about, above, at_least, cannot, counted, exactly, up_to
 from rankwise.papers.hunold2020_scores import COMPARED, GRIDS, MACHINES, STENCILS, TABLES
 from rankwise.units import format_time
-from rankwise.workloads.exchange import balanced_grid
 
 NEAR, HOPS, COMPONENT = STENCILS
 HYPERPLANE, KD, STRIPS = PRESENTED = ("hyperplane", "kd-tree", "stencil-strips")

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from rankwise.blocks import Column, Table, text_table
+from rankwise.factors import balanced_grid
 from rankwise.mapping import How, algorithm_names, map_grid
 from rankwise.mapping.mapper import steps_of
 from rankwise.papers import printed
 from rankwise.records import Record, computed, key, record
 from rankwise.report.reproduction import Section
 from rankwise.units import format_size, format_time
-from rankwise.workloads.exchange import balanced_grid
 
 PAPERS_ALGORITHMS = ("hyperplane", "kd-tree", "stencil-strips", "nodecart")
 PUBLISHED = ("blocked", *PAPERS_ALGORITHMS)

@@ -10,6 +10,7 @@ from typing import Any
 
 from rankwise import _core
 from rankwise.errors import InputError
+from rankwise.factors import balanced_grid
 from rankwise.records import computed, key, printable, record, told
 from rankwise.units import format_size, parse_ints, parse_periodic, parse_shape, parse_sizes
 from rankwise.workloads.base import Case, Options, Program, Site, Times, Workload, joined, option, require_known, require_ranks
@@ -145,31 +146,6 @@ def _schedules(
         return _core.Exchange(algorithm, mode, list(grid), list(periodic), [cutoff] * len(grid), shell, replication, team_boxes)
     except ValueError as error:
         raise InputError(str(error)) from None
-
-
-def _divisors(number: int) -> list[int]:
-    small = [first for first in range(1, math.isqrt(number) + 1) if number % first == 0]
-    return sorted({*small, *(number // first for first in small)})
-
-
-def balanced_grid(ranks: int, ndim: int) -> tuple[int, ...]:
-    """Return axis sizes that multiply up to ``ranks``, as close to each other as possible, not increasing."""
-
-    def split(rest: int, axes: int, most: int) -> tuple[int, ...] | None:
-        if axes == 1:
-            return (rest,) if rest <= most else None
-        best: tuple[int, ...] | None = None
-        for first in _divisors(rest):
-            if first > most:
-                break
-            tail = split(rest // first, axes - 1, first)
-            if tail is not None and (best is None or first - tail[-1] < best[0] - best[-1]):
-                best = (first, *tail)
-        return best
-
-    grid = split(ranks, ndim, ranks)
-    assert grid is not None  # ranks x 1 x ... x 1 always fits
-    return grid
 
 
 def make_grid(dims: str, boxes: int | None) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from grid_programs import Offset, around, faces, halo
-from rankwise.observe.grids import balanced
+from rankwise.factors import balanced_grid
 from rankwise.observe.operations import NoTemplateError
 from rankwise.observe.phases import observed_step
 from rankwise.observe.record import Record
@@ -79,7 +79,7 @@ def test_several_grids_are_several_answers_until_one_is_given_or_recorded() -> N
 def test_dims_create_is_what_mpi_has() -> None:
     for ranks in range(2, 65):
         for axes in (1, 2, 3):
-            found = balanced(ranks, axes)
+            found = balanced_grid(ranks, axes)
             shapes = [(a, b, ranks // a // b) for a in range(1, ranks + 1) for b in range(1, ranks + 1) if ranks % (a * b) == 0]
             own = [one[:axes] for one in shapes if all(rest == 1 for rest in one[axes:])]
             assert math.prod(found) == ranks and list(found) == sorted(found, reverse=True)

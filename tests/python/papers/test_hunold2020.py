@@ -7,10 +7,10 @@ import math
 from pathlib import Path
 
 from breadth import ALL
-from rankwise.mapping.dims import count_factorisations, divisors, factorisations
+from rankwise.factors import balanced_grid, divisors, factorisations
+from rankwise.mapping.dims import count_factorisations
 from rankwise.papers import hunold2020
 from rankwise.papers import hunold2020_scores as scores
-from rankwise.workloads.exchange import balanced_grid
 
 SCORES = Path(__file__).parents[2] / "data" / "hunold2020_scores.csv"
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from rankwise import _core
 from rankwise.errors import InputError
-from rankwise.workloads.exchange import Asked, ExchangeCase, balanced_grid, make_cases, names
+from rankwise.factors import balanced_grid
+from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases, names
 
 ALGORITHMS, MODES, SHELLS, TEAM_BOXES = names().algorithms, names().modes, names().shells, names().team_boxes
 
