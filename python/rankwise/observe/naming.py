@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rankwise.arrays import Array
+from rankwise.arrays import Array, connected
 from rankwise.observe.grids import Grid, Pairs, Periodic, best_grid
 from rankwise.observe.levels import NO_LEVELS, Levels
 from rankwise.records import Record, key, record
@@ -119,16 +119,7 @@ class Seen:
 
     @property
     def connected(self) -> bool:
-        root = np.arange(self.ranks)
-        ends = np.array(list(self.both), int).reshape(-1, 2).T
-        for _ in range(self.ranks):
-            least = root.copy()
-            for one, other in (ends, ends[::-1]):
-                np.minimum.at(least, one, root[other])
-            if (least == root).all():
-                break
-            root = least[least]
-        return bool((root == root[0]).all())
+        return not connected(self.ranks, np.array(list(self.both), int).reshape(-1, 2).T).any()
 
     @property
     def takes_turns(self) -> bool:

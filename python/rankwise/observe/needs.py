@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.arrays import Array
+from rankwise.arrays import Array, connected
 from rankwise.errors import InputError
 from rankwise.observe.epochs import exposures
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND
@@ -140,18 +140,10 @@ class Needs:
 
     def _find_leads(self) -> list[int]:
         """Return the first rank of each set of ranks that hear of each other."""
-        of_column = np.arange(len(self._ranks))
-        own = np.repeat(of_column, np.diff(self._first))
-        heard = self._partner >= 0
-        pairs = np.divmod(np.unique(own[heard] * len(self._ranks) + self._owner[heard]), len(self._ranks))
-        for _ in self._ranks:
-            least = of_column.copy()
-            np.minimum.at(least, pairs[0], of_column[pairs[1]])
-            least = least[least]
-            if (least == of_column).all():
-                break
-            of_column = least
-        return [self._ranks[column] for column in np.unique(of_column).tolist()]
+        count = len(self._ranks)
+        own, heard = np.repeat(np.arange(count), np.diff(self._first)), self._partner >= 0
+        pairs = np.divmod(np.unique(own[heard] * count + self._owner[heard]), count)
+        return [self._ranks[column] for column in np.unique(connected(count, np.stack(pairs))).tolist()]
 
     def cuts(self, lead: int, places: Array, until_s: float) -> Array:
         """Return of each of a rank's places, ascending, the least cut of all ranks that fits and has all that lies before it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from rankwise import _core
-from rankwise.arrays import Array
+from rankwise.arrays import Array, connected
 from rankwise.errors import InputError
 from rankwise.files import write_whole
 from rankwise.observe.collectives import Carried, Carrier, Member, Selected
@@ -179,42 +180,27 @@ def _laid(cut: _Cut, carrier: Carrier) -> PhasedStep:
         return carrier.carried(comm, members)
 
     parts, levels = cut.step(carried)
-    notes = [_AT_ONCE] if levels is None else []
     rows: list[Array] = [np.empty((0, 4), np.int64)]
-    last = 0
     compute: dict[tuple[int, int], float] = defaultdict(float)
     collectives: dict[tuple[int, ...], list[Member]] = defaultdict(list)
     begins: dict[tuple[int, ...], int] = {}
     for rank, of_rank in parts.items():
         for number, part in enumerate(of_rank):
             level = 0 if levels is None else levels[rank, number]
-            last = max(last, level)
             compute[level, rank] += part.compute_s
             if part.sends:
                 rows.append(np.array([(level, key[0], key[1], size) for key, size in part.sends], np.int64))
             if part.collective is not None and part.member is not None:
                 collectives[part.collective].append(part.member)
                 begins[part.collective] = level
-    inside: set[int] = set()
     used = [(key, carried(key[0], tuple(members))) for key, members in collectives.items()]
-    for key, one in used:
-        rows.append(one.messages + np.array([begins[key], 0, 0, 0]))
-        last = max(last, begins[key] + one.rounds - 1)
-        inside.update(range(begins[key], begins[key] + one.rounds))
-        notes += one.notes
-    selected = Counter(one.selected for _, one in used if one.selected is not None)
-    if words := list(dict.fromkeys(one.words for one in selected)):
-        more = f" and {len(words) - _MOST_SHOWN} others" if len(words) > _MOST_SHOWN else ""
-        notes.append(f"{carrier.library} selects: {', '.join(words[:_MOST_SHOWN])}{more}")
-    joined = np.concatenate(rows)
-    phase, source, dest, sizes = joined[np.lexsort(joined.T[::-1])].T
-    compute_s = np.zeros((last + 1, cut.ranks))
+    compute_s = np.zeros((max((level for level, _ in compute), default=0) + 1, cut.ranks))
     for (level, rank), seconds in compute.items():
         compute_s[level, rank] = seconds
-    step = PhasedStep(
-        phase, source, dest, sizes, compute_s, tuple(dict.fromkeys(notes)), tuple(sorted(inside)),
-        selected=tuple(replace(one, calls=count) for one, count in selected.items()), observed=True,
-    )  # fmt: skip
+    step = step_of(np.concatenate(rows), [(begins[key], one) for key, one in used], compute_s, levels is None)
+    if words := list(dict.fromkeys(one.words for one in step.selected)):
+        more = f" and {len(words) - _MOST_SHOWN} others" if len(words) > _MOST_SHOWN else ""
+        step = replace(step, notes=(*step.notes, f"{carrier.library} selects: {', '.join(words[:_MOST_SHOWN])}{more}"))
     if not used or not carrier.library:
         return step
 
@@ -226,6 +212,25 @@ def _laid(cut: _Cut, carrier: Carrier) -> PhasedStep:
         return replace(_laid(cut, there), relay=None)
 
     return replace(step, relay=relay)
+
+
+def step_of(messages: Array, carried: Sequence[tuple[int, Carried]], compute_s: Array, at_once: bool) -> PhasedStep:
+    """Return the step of messages (rows: phase, source, dest, bytes) and of collectives, each from a phase on.
+
+    ``compute_s``: up to the last phase with messages or computing; ``at_once``: phases contradict each other, so that there is
+    one alone.
+    """
+    rows = np.concatenate([messages, *(one.messages + np.array([level, 0, 0, 0]) for level, one in carried)])
+    phase, source, dest, sizes = rows[np.lexsort(rows.T[::-1])].T
+    inside = sorted({level + turn for level, one in carried for turn in range(one.rounds)})
+    whole_s = np.zeros((max([len(compute_s), *(level + 1 for level in inside)]), compute_s.shape[1]))
+    whole_s[: len(compute_s)] = compute_s
+    notes = [*([_AT_ONCE] if at_once else []), *(note for _, one in carried for note in one.notes)]
+    selected = Counter(one.selected for _, one in carried if one.selected is not None)
+    return PhasedStep(
+        phase, source, dest, sizes, whole_s, tuple(dict.fromkeys(notes)), tuple(inside),
+        selected=tuple(replace(one, calls=count) for one, count in selected.items()), observed=True,
+    )  # fmt: skip
 
 
 @dataclass
@@ -356,51 +361,53 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: int) -> list[
 
 def _levels(parts: Mapping[int, Sequence[_Part]], carried: _Carries) -> _Levels | None:
     """Return the phase of each rank's parts, the same for both ends of a message; None where these contradict each other."""
-    group: dict[tuple[int, int], tuple[int, int]] = {(rank, i): (rank, i) for rank in parts for i in range(len(parts[rank]))}
-
-    def root(place: tuple[int, int]) -> tuple[int, int]:
-        while group[place] != place:
-            group[place] = group[group[place]]
-            place = group[place]
-        return place
-
-    sends: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
-    receives: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
-    length: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
-    for rank, of_rank in parts.items():
-        for i, part in enumerate(of_rank):
-            for key, _ in part.sends:
-                sends[key].append((rank, i))
-            for key in part.receives:
-                receives[key].append((rank, i))
-            if part.collective is not None:
-                length[part.collective].append((rank, i))
-    for key, of_key in sends.items():
-        for a, b in zip(of_key, receives[key], strict=False):
-            group[root(a)] = root(b)
-    for members in length.values():
-        for member in members[1:]:
-            group[root(member)] = root(members[0])
+    sends: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    receives: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    calls: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    places = [(rank, i) for rank, of_rank in parts.items() for i in range(len(of_rank))]
+    for number, (rank, i) in enumerate(places):
+        for key, _ in parts[rank][i].sends:
+            sends[key].append(number)
+        for key in parts[rank][i].receives:
+            receives[key].append(number)
+        if (called := parts[rank][i].collective) is not None:
+            calls[called].append(number)
+    together = [ends for key, of_key in sends.items() for ends in zip(of_key, receives[key], strict=False)]
+    together += [ends for members in calls.values() for ends in itertools.pairwise(members)]
+    of = [parts[rank][i].member for rank, i in places]
     rounds = {
-        root(members[0]): carried(key[0], tuple(parts[rank][i].member for rank, i in members)).rounds  # type: ignore[misc]
-        for key, members in length.items()
+        members[0]: carried(key[0], tuple(of[number] for number in members)).rounds  # type: ignore[misc]
+        for key, members in calls.items()
     }
-    following: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
-    waits: dict[tuple[int, int], int] = {root(place): 0 for place in group}
-    for rank, of_rank in parts.items():
-        for i in range(1, len(of_rank)):
-            before, behind = root((rank, i - 1)), root((rank, i))
-            if before == behind:
-                return None
-            if behind not in following[before]:
-                following[before].add(behind)
-                waits[behind] += 1
-    level = dict.fromkeys(waits, 0)
-    ready = [together for together, count in waits.items() if count == 0]
-    for together in ready:
-        for behind in following[together]:
-            level[behind] = max(level[behind], level[together] + rounds.get(together, 1))
-            waits[behind] -= 1
-            if waits[behind] == 0:
-                ready.append(behind)
-    return {place: level[root(place)] for place in group} if len(ready) == len(waits) else None
+    later = np.array([number for number, (_, i) in enumerate(places) if i], int)
+    found = phases_of(len(places), np.array(together, int).reshape(-1, 2).T, np.stack([later - 1, later]), rounds)
+    return None if found is None else dict(zip(places, found.tolist(), strict=True))
+
+
+def phases_of(parts: int, together: Array, follows: Array, rounds: Mapping[int, int]) -> Array | None:
+    """Return the phase of each of so many parts: the same for those that are ``together`` (2 x pairs), a later one for what
+    ``follows`` (2 x pairs: a part and the next of its rank), by the ``rounds`` of the part before (else 1). None where these
+    contradict each other."""
+    numbers, group = np.unique(connected(parts, together), return_inverse=True)
+    groups = len(numbers)
+    takes = np.ones(groups, np.int64)
+    for part, number in rounds.items():
+        takes[group[part]] = max(1, number)
+    before, behind = group[follows]
+    if (before == behind).any():
+        return None
+    edges = np.unique(before.astype(np.int64) * groups + behind)
+    before, behind = edges // groups, edges % groups
+    first = np.searchsorted(before, np.arange(groups + 1))
+    waits = np.bincount(behind, minlength=groups)
+    level = np.zeros(groups, np.int64)
+    ready, seen = np.flatnonzero(waits == 0), 0
+    while len(ready):
+        seen += len(ready)
+        lengths = first[ready + 1] - first[ready]
+        at = np.repeat(first[ready] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        nexts = behind[at]
+        np.maximum.at(level, nexts, np.repeat(level[ready] + takes[ready], lengths))
+        np.subtract.at(waits, nexts, 1)
+        ready = np.unique(nexts[waits[nexts] == 0])
+    return level[group] if seen == groups else None

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.observe.collectives import Carried, Carrier, Member, Selected
+from rankwise.observe.collectives import Carried, Carrier, Member
 from rankwise.observe.operations import SENDS
-from rankwise.observe.phases import FINEST, PhasedStep
+from rankwise.observe.phases import FINEST, PhasedStep, phases_of, step_of
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND
 from rankwise.observe.template import Node, Template, Topology, exists
 
-_AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
 _WHOLE = frozenset("alltoall alltoallv alltoallw allgather allgatherv gather gatherv scatter scatterv".split())
 _UNEVEN = 1.3  # sizes of a message by place differ by more: each rank has those of the nearest
 
@@ -198,8 +196,6 @@ class _Parts:
             sent.append(np.stack([mine, there, played.bytes[place, mine].astype(np.int64), *ends]))
         messages = np.concatenate(sent, axis=1) if sent else np.zeros((5, 0), np.int64)
         used: list[tuple[int, Carried]] = []
-        notes: list[str] = []
-        selected = Counter[Selected]()
         together = [messages[3:5]]
         for place, node in enumerate(played.nodes):
             if node.kind == COLLECTIVE:
@@ -210,35 +206,23 @@ class _Parts:
                     ranked = zip(members.tolist(), sizes, strict=True)
                     called = [Member(rank, node.call, size, root, node.shape) for rank, size in ranked]
                     one = carrier.carried(place * ranks + number, called)
-                    notes += one.notes
-                    if one.selected is not None:
-                        selected[one.selected] += 1
                     used.append((int(self.of[place, members[0]] * ranks + members[0]), one))
                     parts = self.of[place, members] * ranks + members
                     together.append(np.stack([parts[1:], parts[:-1]]))
         level = np.zeros(count * ranks, np.int64)
         if not at_once:
-            found = _levels(count, ranks, np.concatenate(together, axis=1), {at: one.rounds for at, one in used})
+            rounds, total = {at: one.rounds for at, one in used}, count * ranks
+            follows = np.stack([np.arange(total - ranks), np.arange(ranks, total)])
+            found = phases_of(total, np.concatenate(together, axis=1), follows, rounds)
             if found is None:
                 return None
             level = found
-        rows = [np.stack([level[messages[3]], messages[0], messages[1], messages[2]], axis=1)]
-        rows += [one.messages + np.array([level[at], 0, 0, 0]) for at, one in used]
-        inside = {int(level[at]) + turn for at, one in used for turn in range(one.rounds)}
-        joined = np.concatenate(rows)
-        phase, source, dest, sizes = joined[np.lexsort(joined.T[::-1])].T
+        rows = np.stack([level[messages[3]], messages[0], messages[1], messages[2]], axis=1)
         compute_s = np.zeros((int(level.max()) + 1, ranks))
         for part, before_s in self.compute:
             np.add.at(compute_s, (level[part * ranks + everyone], everyone), before_s)
-        busy = np.flatnonzero(compute_s.any(axis=1))
-        last = max([int(phase.max(initial=0)), int(busy.max(initial=0)), *inside])
-        whole_s = np.zeros((last + 1, ranks))
-        whole_s[: len(compute_s)] = compute_s[: last + 1]
-        return PhasedStep(
-            phase, source, dest, sizes, whole_s, tuple(dict.fromkeys([*notes, *([_AT_ONCE] if at_once else [])])),
-            tuple(sorted(inside)), selected=tuple(replace(one, calls=calls) for one, calls in selected.items()),
-            observed=True,
-        )  # fmt: skip
+        last = max(rows[:, 0].max(initial=0), np.flatnonzero(compute_s.any(axis=1)).max(initial=0))
+        return step_of(rows, [(int(level[at]), one) for at, one in used], compute_s[: last + 1], at_once)
 
 
 def _groups(topology: Topology, axes: tuple[int, ...]) -> list[Array]:
@@ -249,42 +233,3 @@ def _groups(topology: Topology, axes: tuple[int, ...]) -> list[Array]:
     others = [axis for axis in range(len(topology.dims)) if axis not in axes]
     rows = ranks.transpose(*others, *axes).reshape(-1, int(np.prod([topology.dims[axis] for axis in axes])))
     return [row for row in rows if len(row) > 1]
-
-
-def _levels(count: int, ranks: int, together: Array, rounds: dict[int, int]) -> Array | None:
-    """Return the phase of each part (number of the part times ranks, and the rank), the same for those that are together; None
-    where these contradict each other."""
-    total = count * ranks
-    group = np.arange(total)
-    while True:  # each the least of those that it is together with
-        ends = group[together]
-        lower = group.copy()
-        np.minimum.at(lower, ends.reshape(-1), np.tile(ends.min(axis=0), 2))
-        while (lower != lower[lower]).any():
-            lower = lower[lower]
-        if np.array_equal(lower, group):
-            break
-        group = lower
-    numbers, group = np.unique(group, return_inverse=True)
-    groups = len(numbers)
-    takes = np.ones(groups, np.int64)
-    for part, number in rounds.items():
-        takes[group[part]] = max(1, number)
-    before, behind = group[: total - ranks], group[ranks:]
-    if (before == behind).any():
-        return None
-    edges = np.unique(before.astype(np.int64) * groups + behind)
-    before, behind = edges // groups, edges % groups
-    first = np.searchsorted(before, np.arange(groups + 1))
-    waits = np.bincount(behind, minlength=groups)
-    level = np.zeros(groups, np.int64)
-    ready, seen = np.flatnonzero(waits == 0), 0
-    while len(ready):
-        seen += len(ready)
-        lengths = first[ready + 1] - first[ready]
-        at = np.repeat(first[ready] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-        nexts = behind[at]
-        np.maximum.at(level, nexts, np.repeat(level[ready] + takes[ready], lengths))
-        np.subtract.at(waits, nexts, 1)
-        ready = np.unique(nexts[waits[nexts] == 0])
-    return level[group] if seen == groups else None
