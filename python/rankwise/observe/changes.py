@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.observe.record import Record
+from rankwise.observe.record import Record, begins_call
 from rankwise.observe.steps import Steps
 from rankwise.observe.wait_causes import labels_of, place_of
 from rankwise.records import Record as JsonRecord
@@ -63,8 +63,7 @@ def site_times_s(record: Record, steps: Steps, events: Mapping[int, Array]) -> d
     labels, found = labels_of(record, steps, events), dict[int, float]()
     for rank in events:
         window = steps.window(events, rank)
-        new = np.ones(len(window), bool)  # a call may have several events
-        new[1:] = (window["start_ns"][1:] != window["start_ns"][:-1]) | (window["end_ns"][1:] != window["end_ns"][:-1])
+        new = begins_call(window)
         alike, which = np.unique(labels[rank][new], return_inverse=True)
         sums = np.bincount(which.reshape(-1), (window["end_ns"] - window["start_ns"])[new])
         for label, time_ns in zip(alike.tolist(), sums.tolist(), strict=True):

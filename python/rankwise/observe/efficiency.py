@@ -17,8 +17,8 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.observe.levels import actions_of
-from rankwise.observe.needs import begun_ns
-from rankwise.observe.record import COLLECTIVE, COMPLETION
+from rankwise.observe.needs import begun_ns, completed
+from rankwise.observe.record import COLLECTIVE
 from rankwise.observe.steps import Steps
 from rankwise.observe.waits import EARLY_REDUCE, LATE_BROADCAST, kind_of_collective
 from rankwise.records import Record as JsonRecord
@@ -146,15 +146,15 @@ def _ops(rank: int, events: Array, calls: list[str]) -> list[tuple[int, bool, tu
     for place, is_send, message, number in actions_of(rank, events):
         found.append((place, 0, is_send, ("message", message, sent[message] if is_send else number)))
         sent[message] += is_send
-    done = np.flatnonzero((events["kind"] == COMPLETION) & (events["request"] != 0))
-    end_of = dict(zip(events["request"][done].tolist(), done.tolist(), strict=True))
+    at = np.flatnonzero(events["kind"] == COLLECTIVE)
+    ends = np.where(events["request"][at] == 0, at, completed(events, at))
     count: dict[int, int] = defaultdict(int)
-    for place in np.flatnonzero(events["kind"] == COLLECTIVE).tolist():
-        comm, request = int(events["comm"][place]), int(events["request"][place])
+    for place, end in zip(at.tolist(), ends.tolist(), strict=True):
+        comm = int(events["comm"][place])
         what = ("collective", comm, count[comm], int(events["peer"][place]), calls[events["call"][place]])
         count[comm] += 1
         found.append((place, 0, True, what))
-        if (end := place if request == 0 else end_of.get(request)) is not None:
+        if end >= 0:
             found.append((end, 1, False, what))
     found.sort(key=lambda one: one[:2])
     return [(place, is_arrival, what) for place, _, is_arrival, what in found]

@@ -10,8 +10,8 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.observe.epochs import FENCES, exposures
-from rankwise.observe.needs import actual_receives
-from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION, SEND
+from rankwise.observe.needs import actual_receives, completed
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, SEND
 
 _MOST_UNEQUAL = 0.1  # of the messages of a pair, for the k-th one to be answered by the k-th
 
@@ -95,8 +95,7 @@ def actions_of(rank: int, events: Array) -> list[tuple[int, bool, tuple[int, ...
     kind = events["kind"]
     sends = np.flatnonzero(((kind == SEND) | (kind == BLOCKING_SEND)) & (events["peer"] >= 0))
     posted, peers, tags = actual_receives(events)
-    done = np.flatnonzero((kind == COMPLETION) & (events["request"] != 0))
-    end_of = dict(zip(events["request"][done].tolist(), done.tolist(), strict=True))
+    ends = np.where(kind[posted] == BLOCKING_RECEIVE, posted, completed(events, posted))
     found: list[tuple[int, bool, tuple[int, ...], int]] = [
         (place, True, (rank, peer, comm, tag), 0)
         for place, peer, comm, tag in zip(
@@ -104,10 +103,10 @@ def actions_of(rank: int, events: Array) -> list[tuple[int, bool, tuple[int, ...
         )
     ]
     count: dict[tuple[int, ...], int] = defaultdict(int)
-    for place, peer, tag in zip(posted.tolist(), peers.tolist(), tags.tolist(), strict=True):
-        key = (peer, rank, int(events["comm"][place]), tag)
-        end = place if kind[place] == BLOCKING_RECEIVE else end_of.get(int(events["request"][place]))
-        if end is not None and peer >= 0:
+    columns = (peers, events["comm"][posted], tags, ends)
+    for peer, comm, tag, end in zip(*(column.tolist() for column in columns), strict=True):
+        key = (peer, rank, comm, tag)
+        if end >= 0 and peer >= 0:
             found.append((end, False, key, count[key]))
         count[key] += 1
     found.sort(key=lambda one: one[0])

@@ -30,15 +30,36 @@ def actual_receives(events: Array) -> tuple[Array, Array, Array]:
     return at, peers, tags
 
 
-def _ends(events: Array, at: Array) -> Array:
-    """Return where receives are completed; -1 of blocking ones, and where the record has it not."""
+def completed(events: Array, at: Array) -> Array:
+    """Return where the requests that some events posted are completed; -1 of none, and where the record has it not."""
     done = np.flatnonzero((events["kind"] == COMPLETION) & (events["request"] != 0))
     if not len(done):
         return np.full(len(at), -1)
     done = done[np.argsort(events["request"][done], kind="stable")]
     requests, posted = events["request"][done], events["request"][at]
     found = np.minimum(np.searchsorted(requests, posted), len(done) - 1)
-    return np.where((requests[found] == posted) & (events["kind"][at] == RECEIVE), done[found], -1)
+    return np.where((requests[found] == posted) & (events["kind"][at] != COMPLETION), done[found], -1)
+
+
+def met(sent: Array, received: Array) -> tuple[Array, Array, Array]:
+    """Return which of sends and of receives (columns, first four rows: source, destination, tag, communicator) are of one
+    message, ascending by these: the k-th of them meets the k-th. And of each whether there are as many of either."""
+    (source, dest, tag, comm), count = np.concatenate([sent[:4], received[:4]], axis=1), sent.shape[1]
+    tags = np.unique(tag, return_inverse=True)[1].reshape(-1)
+    pair = source * (int(dest.max(initial=0)) + 1) + dest
+    key = (pair * (int(tags.max(initial=0)) + 1) + tags) * (1 << 16) + comm
+    orders = [np.argsort(of_side, kind="stable") for of_side in (key[:count], key[count:])]
+    one, other = key[:count][orders[0]], key[count:][orders[1]]
+    first, there = np.searchsorted(one, one), np.searchsorted(other, one)
+    number = np.arange(count) - first
+    of_one, of_other = np.searchsorted(one, one, "right") - first, np.searchsorted(other, one, "right") - there
+    found = number < of_other
+    return orders[0][found], orders[1][(there + number)[found]], (of_one == of_other)[found]
+
+
+def _ends(events: Array, at: Array) -> Array:
+    """Return where receives are completed; -1 of blocking ones, and where the record has it not."""
+    return np.where(events["kind"][at] == RECEIVE, completed(events, at), -1)
 
 
 def _arrived(events: Array, at: Array) -> Array:
@@ -70,10 +91,13 @@ class Needs:
                 found = np.minimum(np.searchsorted(ranks, peers), len(ranks) - 1)
                 known = (ranks[found] == peers) & (peers != rank)
                 at, other = at[known], found[known]
-                pair = (column, other) if side is sides[0] else (other, column)
-                pair_number = np.int64(pair[0]) * len(self._ranks) + pair[1]
-                side.append(np.stack([first[column] + at, pair_number, of_rank["comm"][at], tags[known]]))
-        self._meet(partner, *(np.concatenate(side, axis=1) for side in sides))
+                pair = (np.full(len(at), column), other)
+                pair = pair if side is sides[0] else pair[::-1]
+                side.append(np.stack([*pair, tags[known], of_rank["comm"][at], first[column] + at]))
+        sent, received = (np.concatenate(side, axis=1) for side in sides)
+        begins, ends, _ = met(sent, received)
+        partner[sent[4]], partner[received[4]] = -1, -1
+        partner[sent[4][begins]], partner[received[4][ends]] = received[4][ends], sent[4][begins]
         self._gather(partner, first)
         for (rank, end), accesses in exposures(events):
             places = {rank: end} | accesses
@@ -88,25 +112,6 @@ class Needs:
         self._partner = number[partner[self._at]]  # of none the last, -1
         self._owner = (np.searchsorted(first, partner[self._at], side="right") - 1).astype(np.int32)
         self.leads = self._find_leads()
-
-    def _meet(self, partner: Array, sent: Array, received: Array) -> None:
-        """Let the k-th send of a pair, communicator and tag meet the k-th receive."""
-        tags = np.unique(np.concatenate([sent[3], received[3]]), return_inverse=True)[1].reshape(-1)
-        keys = [
-            (side[1] * (1 << 16) + side[2]) * (int(tags.max(initial=0)) + 1) + of_side
-            for side, of_side in ((sent, tags[: sent.shape[1]]), (received, tags[sent.shape[1] :]))
-        ]
-        orders = [np.argsort(key, kind="stable") for key in keys]
-        sorted_keys = [key[order] for key, order in zip(keys, orders, strict=True)]
-        places = [side[0][order] for side, order in zip((sent, received), orders, strict=True)]
-        for one, other in ((0, 1), (1, 0)):
-            number = np.arange(len(places[one])) - np.searchsorted(sorted_keys[one], sorted_keys[one])
-            there = np.searchsorted(sorted_keys[other], sorted_keys[one]) + number
-            found = np.zeros(len(there), bool)
-            inside = there < len(places[other])
-            found[inside] = sorted_keys[other][there[inside]] == sorted_keys[one][inside]
-            partner[places[one]] = -1
-            partner[places[one][found]] = places[other][there[found]]
 
     def _gather(self, partner: Array, first: Array) -> None:
         """Let each member's k-th collective of a communicator need the next member's."""

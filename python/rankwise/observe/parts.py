@@ -20,7 +20,8 @@ import numpy as np
 from rankwise.arrays import Array
 from rankwise.errors import InputError
 from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
-from rankwise.observe.record import COLLECTIVE, EVENT, HISTOGRAM_BINS, Record
+from rankwise.observe.needs import completed, met
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, EVENT, HISTOGRAM_BINS, RECEIVE, SEND, Record
 from rankwise.observe.sound import is_sound
 from rankwise.units import format_count, format_volume, spans
 
@@ -73,48 +74,28 @@ def _quickest(record: Record) -> Array:
         if window is None:
             continue
         seen = events[window["first_event"] : window["first_event"] + window["events"]]
-        sent, got = seen[np.isin(seen["kind"], (0, 2)) & (seen["peer"] >= 0)], _received(seen)
+        sent, got = seen[np.isin(seen["kind"], (SEND, BLOCKING_SEND)) & (seen["peer"] >= 0)], _received(seen)
         own, from_rank = np.full(len(sent), rank), np.full(len(got), rank)
         sends.append(np.stack([own, sent["peer"], sent["tag"], sent["comm"], sent["start_ns"]]))
         receives.append(np.stack([got["peer"], from_rank, got["tag"], got["comm"], got["end_ns"]]))
     if not sends:
         return least
-    one, other = _numbered(np.concatenate(sends, axis=1)), _numbered(np.concatenate(receives, axis=1))
-    keys, which = np.unique(np.concatenate([one[:5], other[:5]], axis=1), axis=1, return_inverse=True)
-    times = np.full((2, keys.shape[1]), np.nan)
-    which = which.reshape(-1)
-    times[0, which[: one.shape[1]]], times[1, which[one.shape[1] :]] = one[5], other[5]
-    a, b = record.node_of_rank[keys[0]], record.node_of_rank[keys[1]]
-    took = times[1] - times[0]
-    across = np.isfinite(took) & (a != b) & (a >= 0) & (b >= 0)
+    sent, received = np.concatenate(sends, axis=1), np.concatenate(receives, axis=1)
+    one, other, _ = met(sent, received)
+    a, b = record.node_of_rank[sent[0][one]], record.node_of_rank[sent[1][one]]
+    took = received[4][other] - sent[4][one]
+    across = (a != b) & (a >= 0) & (b >= 0)
     np.minimum.at(least, (a[across], b[across]), took[across])
     return least
 
 
 def _received(events: Array) -> Array:
     """Return what a rank received, as it came, in the order in which receives were posted."""
-    order = np.flatnonzero((events["kind"] == 1) | (events["kind"] == 3))
-    came = events[order].copy()
-    ends = np.flatnonzero((events["kind"] == 4) & (events["request"] > 0))
-    by_request = ends[np.argsort(events["request"][ends], kind="stable")]
-    place = np.searchsorted(events["request"][by_request], came["request"])
-    completion = by_request[np.minimum(place, max(len(by_request) - 1, 0))] if len(by_request) else np.zeros(len(came), int)
-    has = (came["kind"] == 1) & (events["request"][completion] == came["request"]) & (events["kind"][completion] == 4)
-    came[has] = events[completion[has]]
+    posted = np.flatnonzero(np.isin(events["kind"], (RECEIVE, BLOCKING_RECEIVE)))
+    ends = np.where(events["kind"][posted] == BLOCKING_RECEIVE, posted, completed(events, posted))
     # One that has not come yet ends the order of its key; without its key it is left out, at the window's end.
-    return np.asarray(came[((came["kind"] == 3) | has) & (came["peer"] >= 0)])
-
-
-def _numbered(lines: Array) -> Array:
-    """Return lines (rows source, destination, tag, communicator, time) with
-    their number within the first four as the fifth row."""
-    order = np.lexsort(lines[3::-1])
-    ordered = lines[:, order]
-    first = np.ones(ordered.shape[1], bool)
-    first[1:] = (ordered[:4, 1:] != ordered[:4, :-1]).any(axis=0)
-    begins = np.flatnonzero(first)
-    number = np.arange(ordered.shape[1]) - np.repeat(begins, np.diff(np.append(begins, ordered.shape[1])))
-    return np.vstack([ordered[:4], number, ordered[4]])
+    came = events[ends[ends >= 0]]
+    return np.asarray(came[came["peer"] >= 0])
 
 
 LAYOUT, _MOST_LAYOUTS = 5, 1000  # and all below as in src/observe/store.h

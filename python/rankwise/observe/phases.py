@@ -20,7 +20,17 @@ from rankwise.files import write_whole
 from rankwise.observe.collectives import Carried, Carrier, Member, Selected
 from rankwise.observe.epochs import FENCES, GET, PUT, with_epochs
 from rankwise.observe.needs import actual_receives
-from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND, TIME_ONLY, Record
+from rankwise.observe.record import (
+    BLOCKING_RECEIVE,
+    BLOCKING_SEND,
+    COLLECTIVE,
+    COMPLETION,
+    RECEIVE,
+    SEND,
+    TIME_ONLY,
+    Record,
+    begins_call,
+)
 from rankwise.observe.steps import Steps, common_steps
 
 FINEST = 2  # of the ways to cut a rank's calls into parts
@@ -322,8 +332,7 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: int) -> list[
     seen: dict[int, int] = defaultdict(int)
     until = int(events["end_ns"][first - 1]) if first else int(events["start_ns"][first])
     window = events[first : after + 1]
-    begins = window[["start_ns", "end_ns"]]
-    same_call = np.append(begins[1:] == begins[:-1], False).tolist()  # as the next event
+    same_call = np.append(~begins_call(window)[1:], False).tolist()  # as the next event
     kinds = [*window["kind"].tolist(), TIME_ONLY]
     for i, (start_ns, end_ns, size, peer, tag, request, comm, call, kind) in enumerate(window[: after - first].tolist()):
         place, part = first + i, parts[-1]

@@ -133,11 +133,7 @@ def record_of_events(
     pointer, rows = [0], []
     for rank in range(ranks):
         of_rank = events.get(rank, np.zeros(0, EVENT))
-        # Several events of one call share their times.
-        first = np.flatnonzero(
-            np.append(True, (np.diff(of_rank["start_ns"]) != 0) | (np.diff(of_rank["end_ns"]) != 0))[: len(of_rank)]
-        )
-        calls = of_rank[first]
+        calls = of_rank[begins_call(of_rank)]
         np.add.at(counts[rank], calls["call"], 1)
         np.add.at(times[rank], calls["call"], calls["end_ns"] - calls["start_ns"])
         sends = of_rank[np.isin(of_rank["kind"], (SEND, BLOCKING_SEND)) & (of_rank["peer"] >= 0)]
@@ -154,6 +150,12 @@ def record_of_events(
         peer.astype("<u4"), messages.astype("<u8"), volume.astype("<u8"), pulled.astype("<u8"),
         np.array(histogram, "<u4").reshape(-1, HISTOGRAM_BINS), dict(events), {}, counts, times,
     )  # fmt: skip
+
+
+def begins_call(events: Array) -> Array:
+    """Return of each event whether it is the first of its call: several events of one share their times."""
+    times = events[["start_ns", "end_ns"]]
+    return np.append(True, times[1:] != times[:-1])[: len(times)]
 
 
 def abandoned(path: Path) -> bool:

@@ -86,7 +86,7 @@ def _protocols(events: Mapping[int, Array], crowded: bool) -> tuple[int | None, 
     early, waited = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for rank, mine in found.sends.by_rank(found.calls):
         calls = found.calls[rank]
-        where = calls.waits_in(found.sends.position[mine])
+        where = calls.waits_in[found.sends.position[mine]]
         mine, where = mine[where >= 0], where[where >= 0]
         size, posted = events[rank]["bytes"][found.sends.position[mine]], found.receives.posted[mine]
         early.append(size[calls.end[where] < posted])

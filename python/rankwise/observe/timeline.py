@@ -139,7 +139,7 @@ def timeline_of_window(window: Mapping[int, Array], began: Mapping[int, int], un
     messages = []
     for i, (source, dest) in enumerate(zip(found.sends.rank.tolist(), found.receives.rank.tolist(), strict=True)):
         call = found.calls[dest]
-        (where,) = call.waits_in(found.receives.position[i : i + 1]).tolist()
+        where = call.waits_in[found.receives.position[i]]
         arrived = call.end[where] if where >= 0 else found.receives.done[i]
         size = int(window[source]["bytes"][found.sends.position[i]])
         messages.append(Sent(source, dest, seconds(found.sends.posted[i]), seconds(arrived), size))

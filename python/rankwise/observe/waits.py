@@ -19,8 +19,8 @@ from functools import cache
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.observe.needs import actual_receives
-from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, SEND
+from rankwise.observe.needs import actual_receives, completed, met
+from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, SEND, begins_call
 
 _MOST_UNMATCHED = 0.01  # share of messages whose pairing does not come out even, above which no split is shown
 _MOST_UNCLEAR = 0.5  # share of the waiting that the clocks cannot vouch for, above which it is not told
@@ -154,7 +154,7 @@ def waits_of_calls(events: Mapping[int, Array], names: Sequence[str] = ()) -> Ca
     for mine, theirs, kind in ((receives, sends, LATE_SENDER), (sends, receives, LATE_RECEIVER)):
         for rank, of_rank in mine.by_rank(calls):
             call = calls[rank]
-            where = call.waits_in(mine.position[of_rank])
+            where = call.waits_in[mine.position[of_rank]]
             inside = where >= 0
             of_rank, where = of_rank[inside], where[inside]
             start, end = call.start[where], call.end[where]
@@ -174,35 +174,19 @@ class _Calls:
         waiting = np.isin(kind, (BLOCKING_SEND, BLOCKING_RECEIVE, COMPLETION))
         waiting |= (kind == COLLECTIVE) & (events["request"] == 0)
         at = np.nonzero(waiting)[0]
-        start, end = events["start_ns"][at], events["end_ns"][at]
-        new = np.ones(len(at), bool)
-        new[1:] = (start[1:] != start[:-1]) | (end[1:] != end[:-1])
+        new = begins_call(events[at])
         number = np.cumsum(new) - 1
         self.count = int(new.sum())
         self.first = at[new]
-        self.start = start[new]
-        self.end = end[new]
-        self.of_event = np.full(len(events), -1)
-        self.of_event[at] = number
+        self.start, self.end = events["start_ns"][self.first], events["end_ns"][self.first]
         self.sends_only = np.ones(self.count, bool)
         np.logical_and.at(self.sends_only, number, kind[at] == BLOCKING_SEND)
-        # The call that completes the request posted by an event.
-        done = np.nonzero((kind == COMPLETION) & (events["request"] != 0))[0]
-        order = np.argsort(events["request"][done], kind="stable")
-        self._requests = events["request"][done][order]
-        self._done = done[order]
-        self._request_of_event = events["request"]
-        self._kind = kind
-
-    def waits_in(self, positions: Array) -> Array:
-        """Return the call in which each posted send or receive is waited for; -1 where in none."""
-        result = self.of_event[positions]
-        if len(self._requests):
-            requests = self._request_of_event[positions]
-            found = np.minimum(np.searchsorted(self._requests, requests), len(self._requests) - 1)
-            known = (self._requests[found] == requests) & (requests != 0) & (self._kind[positions] != COMPLETION) & (result < 0)
-            result[known] = self.of_event[self._done[found[known]]]
-        return result
+        # The call in which each event is waited for, or what it posts; -1: in none.
+        self.waits_in = np.full(len(events), -1)
+        self.waits_in[at] = number
+        ends = completed(events, np.arange(len(events)))
+        posts = (self.waits_in < 0) & (ends >= 0)
+        self.waits_in[posts] = self.waits_in[ends[posts]]
 
     def busy_and_waiting(self, since: int, until: int, waited: Array) -> tuple[float, float]:
         """Return how long the rank was not waiting, and how long it was, in an interval; ``waited``: of each call."""
@@ -260,25 +244,18 @@ def _matched(events: Mapping[int, Array]) -> tuple[_Ends, _Ends, float]:
             (0, sends, rank, of_rank["peer"][sends], of_rank["tag"][sends]),
             (1, receives, peers, rank, tags),
         ):
-            rows = np.zeros((len(at), 8), np.int64)
-            for column, values in enumerate((source, dest, tag, of_rank["comm"][at], at, rank)):
-                rows[:, column] = values
-            rows[:, 6] = of_rank["start_ns"][at]
-            rows[:, 7] = of_rank["end_ns"][at]
+            rows = np.zeros((8, len(at)), np.int64)
+            for row, values in enumerate((source, dest, tag, of_rank["comm"][at], at, rank)):
+                rows[row] = values
+            rows[6:] = of_rank["start_ns"][at], of_rank["end_ns"][at]
             sides[side].append(rows)
-    sent, received = (np.concatenate(side) if side else np.zeros((0, 8), np.int64) for side in sides)
+    sent, received = (np.concatenate(side, axis=1) if side else np.zeros((8, 0), np.int64) for side in sides)
     ranks = np.array(list(events), np.int64)
-    sent, received = (rows[np.isin(rows[:, to], ranks)] for rows, to in ((sent, 1), (received, 0)))
-    sent, received = (rows[np.lexsort(rows[:, [4, 3, 2, 1, 0]].T)] for rows in (sent, received))
-    keys, which, counts = np.unique(np.concatenate([sent, received])[:, :4], axis=0, return_inverse=True, return_counts=True)
-    which = which.reshape(-1)
-    of_sent = np.bincount(which[: len(sent)], minlength=len(keys))
-    even = 2 * of_sent == counts
-    left = int(counts[~even].sum())
-    share = left / max(1, len(sent) + len(received))
-    sent, received = sent[even[which[: len(sent)]]], received[even[which[len(sent) :]]]
-    ends_of_sends, ends_of_receives = (_Ends(rows[:, 5], rows[:, 4], rows[:, 6], rows[:, 7]) for rows in (sent, received))
-    return ends_of_sends, ends_of_receives, share
+    sent, received = (rows[:, np.isin(rows[to], ranks)] for rows, to in ((sent, 1), (received, 0)))
+    one, other, even = met(sent, received)
+    ends_of_sends, ends_of_receives = (_Ends(*rows[:, of[even]][[5, 4, 6, 7]]) for rows, of in ((sent, one), (received, other)))
+    both = sent.shape[1] + received.shape[1]
+    return ends_of_sends, ends_of_receives, (both - 2 * int(even.sum())) / max(1, both)
 
 
 _Meetings = dict[int, dict[int, list[int]]]  # by communicator and rank: when each collective that all wait in was over
@@ -304,7 +281,7 @@ def _collectives(
     for rank, of_rank in events.items():
         seen: dict[int, int] = {}
         at = np.nonzero(of_rank["kind"] == COLLECTIVE)[0]
-        for event, where in zip(of_rank[at], calls[rank].waits_in(at).tolist(), strict=True):
+        for event, where in zip(of_rank[at], calls[rank].waits_in[at].tolist(), strict=True):
             comm, root = int(event["comm"]), int(event["peer"])
             seen[comm] = seen.get(comm, -1) + 1
             members.setdefault((comm, seen[comm]), []).append((int(event["start_ns"]), rank, where))
@@ -389,7 +366,7 @@ class _Heard:
         done = receives.done.copy()
         for rank, call in calls.items():
             mine = np.nonzero(receives.rank == rank)[0]
-            where = call.waits_in(receives.position[mine])
+            where = call.waits_in[receives.position[mine]]
             done[mine[where >= 0]] = call.end[where[where >= 0]]
         self._times: dict[tuple[int, int], tuple[Array, Array]] = {}
         if len(done) == 0:
