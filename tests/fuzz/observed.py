@@ -23,7 +23,7 @@ def ask(path: Path) -> None:
     from rankwise.api.comparing_records import compare_runs
     from rankwise.api.observing import load_record
     from rankwise.blocks.terminal import show
-    from rankwise.observe.timeline import FORMATS, exported
+    from rankwise.observe.formats import FORMATS, exported
 
     found = load_record(path)
     found.to_dict()

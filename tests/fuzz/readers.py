@@ -74,8 +74,7 @@ def readers() -> dict[str, Reader]:
     from rankwise.measure.profiles import profile_of_samples
     from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.slurm import jobs, states
-    from rankwise.trial import ignored
-    from rankwise.trial.session import Trial, Way
+    from rankwise.trial.session import Trial, Way, sent_inside
     from rankwise.workloads.collective import CollectiveOptions
     from rankwise.workloads.collective import _measured as measured
     from rankwise.workloads.halo import read_saved
@@ -102,7 +101,7 @@ def readers() -> dict[str, Reader]:
 
     def counted(path: Path) -> object:
         os.replace(path, path.with_name("sent.0.prof"))
-        return ignored.sent_inside(path.parent)
+        return sent_inside(path.parent)
 
     def words(parse: Callable[[str], object]) -> Read:
         return lambda path: parse(path.read_text(errors="replace")[:2000])

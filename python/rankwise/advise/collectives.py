@@ -1,18 +1,30 @@
-"""What collective calls of a step could do without: barriers next to other collectives, sums one by one, waiting in them.
+"""What collective calls of a step could do without: barriers next to other collectives, sums one by one, waiting in them; and
+what settings of the MPI library gain.
 
-A gain is a part of the time in these calls that is no waiting: who waits for a rank that comes late waits elsewhere instead.
+A gain of a change is a part of the time in these calls that is no waiting: who waits for a rank that comes late waits elsewhere
+instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from rankwise.advise.evidence import Evidence
 from rankwise.arrays import Array
+from rankwise.collectives.selection import library_to_set, publishes_rules
+from rankwise.collectives.written import Library
+from rankwise.engines.model import Model
 from rankwise.observe.collective_times import Called, called
+from rankwise.observe.record import Record
+from rankwise.observe.steps import Steps
 from rankwise.observe.wait_causes import labels_of, place_of
+from rankwise.tune.calls import of_record
+from rankwise.tune.choice import Gain, together
+from rankwise.tune.protocol import chooser_of, words_of
+from rankwise.units import format_size, format_time
 
 _SMALL_BYTES = 4096  # of calls that may be one
 _AT_ONCE_NS = 10_000  # computing between two calls below which the second hardly needs what the first gives
@@ -83,4 +95,33 @@ def changes(evidence: Evidence) -> Iterator[Change]:
         "Overlap collectives with the computing behind them",
         f"most in {where}; only where that computing does not need the result, and the MPI goes on meanwhile", gain_s, False,
         "MPI_Iallreduce before, MPI_Wait behind the computing",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """The gain of all settings, of a step (or the run, where no step is known), and the collective that gains most."""
+
+    gain: Gain
+    why: str
+
+
+def recommended(record: Record, steps: Steps | None, model: Model) -> Recommended | None:
+    """Return what settings gain; None where no collective is called, or the library's rules are not known."""
+    library, _ = library_to_set(str(record.header.get("mpi") or ""))
+    if library is None:
+        return None
+    calls, _ = of_record(record, steps, timed=not publishes_rules(library))
+    if not calls:
+        return None
+    choices = [one for one in chooser_of(Library(library), model.profile).choose(calls) if not one.is_left]
+    each = [(one, one.gain.times(one.in_run if one.in_step is None else one.in_step)) for one in choices]
+    each = [(one, gain) for one, gain in each if gain.s > 0]
+    if not each:
+        return Recommended(Gain(0.0, 0.0, 0.0), "")
+    best, _ = max(each, key=lambda pair: pair[1].s)
+    return Recommended(
+        together(gain for _, gain in each),
+        f"a {best.kind} of {format_size(best.size_bytes)} takes {format_time(best.now_s)} as {library} selects "
+        f"({best.selected.name}); {words_of(best)} takes {format_time(best.new_s)}",
     )  # fmt: skip

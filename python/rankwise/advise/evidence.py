@@ -12,16 +12,15 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.mapping.traffic import Traffic, traffic_of
-from rankwise.observe.by_rank import Balance, RankTime, balance_of, rank_times
+from rankwise.observe.by_rank import Balance, RankTime, balance_of
 from rankwise.observe.collective_times import CollectiveTime, collective_times
 from rankwise.observe.collectives import Selected
 from rankwise.observe.efficiency import Efficiencies, efficiencies
 from rankwise.observe.epochs import accesses, one_sided_untold
 from rankwise.observe.needs import TooLongError
-from rankwise.observe.pattern import Pattern, find_pattern
+from rankwise.observe.pattern import Pattern, find_pattern, seen_of
 from rankwise.observe.phases import PhasedStep, first_events, phased
 from rankwise.observe.record import BLOCKING_SEND, SEND, Record
-from rankwise.observe.seen import seen_of
 from rankwise.observe.sizes import MessageSizes, message_sizes
 from rankwise.observe.steps import Span, Steps, common_steps
 from rankwise.observe.summary import crowded_host, mpi_seconds
@@ -109,10 +108,16 @@ class Evidence:
     @property
     def by_rank(self) -> list[RankTime]:
         """What each rank does in a step, or in the run."""
-        shares, of = self.shares, self.traffic
-        times_s = (shares.computing_s, shares.moving_s + shares.waiting_s, shares.waiting_s if shares.split else None)
-        sent = (np.bincount(of.source, of.messages, of.ranks), np.bincount(of.source, of.bytes, of.ranks))
-        return rank_times(times_s, sent, self.record.hosts, self.record.node_of_rank)
+        shares, of, hosts = self.shares, self.traffic, self.record.hosts
+        messages, volume = (np.bincount(of.source, sent, of.ranks).tolist() for sent in (of.messages, of.bytes))
+        return [
+            RankTime(
+                rank, hosts[node] if 0 <= node < len(hosts) else None, float(shares.computing_s[rank]),
+                float(shares.moving_s[rank] + shares.waiting_s[rank]), float(shares.waiting_s[rank]) if shares.split else None,
+                messages[rank], volume[rank],
+            )
+            for rank, node in enumerate(self.record.node_of_rank.tolist())
+        ]  # fmt: skip
 
     @property
     def rounds(self) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.advise.collectives import changes
+from rankwise.advise.collectives import changes, recommended
 from rankwise.advise.evidence import Evidence, longer_than_observed
 from rankwise.engines.model import Model
 from rankwise.engines.step import Priced, least_time_s, program_pricer, traffic_pricer
@@ -28,7 +28,6 @@ from rankwise.mapping.traffic import OBSERVED, Traffic, place_traffic, unchosen
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COMPLETION
 from rankwise.records import Record, computed, key, record
-from rankwise.tune.recommended import recommended
 from rankwise.units import format_share, format_time, format_volume
 from rankwise.workloads.base import Program
 

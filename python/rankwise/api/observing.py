@@ -16,8 +16,8 @@ from rankwise.units import format_count, format_number, format_share, format_siz
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence, Shares
     from rankwise.observe.collectives import Selected
+    from rankwise.observe.efficiency import Talp
     from rankwise.observe.record import Record
-    from rankwise.observe.talp import Talp
 
 
 @record
@@ -52,7 +52,7 @@ class Observation(Result):
         lambda of: of.evidence.efficiencies,
     )
     talp = computed(
-        "efficiencies of the run as TALP has them; null: the time in MPI is unknown", "rankwise.observe.talp.Talp | None",
+        "efficiencies of the run as TALP has them; null: the time in MPI is unknown", "rankwise.observe.efficiency.Talp | None",
         lambda of: _talp(of.evidence.record),
     )  # fmt: skip
     balance = computed(
@@ -203,7 +203,7 @@ def _waiting(shares: Shares) -> float | None:
 
 
 def _talp(record: Record) -> Talp | None:
-    from rankwise.observe.talp import talp_of
+    from rankwise.observe.efficiency import talp_of
 
     return talp_of(record)
 

@@ -140,7 +140,7 @@ class TimelinePlot(Plot):
         path = require_timeline(Path(path))
         if path.suffix != ".json":
             return super().save(path)
-        from rankwise.observe.timeline import timeline_json
+        from rankwise.observe.formats import timeline_json
 
         write_whole(path, "".join(timeline_json(self.line, self.chart.title)))
         return path

@@ -172,8 +172,8 @@ def export(
     ] = None,
 ) -> None:
     """Write a record in another program's format."""
+    from rankwise.observe.formats import FORMATS, exported
     from rankwise.observe.record import read_record
-    from rankwise.observe.timeline import FORMATS, exported
 
     if form not in FORMATS:
         raise InputError(f"--format '{form}' is unknown: take one of {', '.join(FORMATS)}")

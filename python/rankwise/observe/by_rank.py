@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -49,20 +49,6 @@ class Balance(JsonRecord):
             f"the least even, where rank {self.worst_rank} computes longest; "
             f"rank {self.slowest_rank} does so in {self.slowest_steps} of {format_count(self.steps, 'step')}"
         )
-
-
-def rank_times(
-    times_s: tuple[Array, Array, Array | None], sent: tuple[Array, Array], hosts: Sequence[str], node_of_rank: Array
-) -> list[RankTime]:
-    """Return a line for each rank: from its time outside MPI, in MPI and waiting there; ``sent``: messages and bytes."""
-    compute_s, mpi_s, wait_s = times_s
-    return [
-        RankTime(
-            rank, hosts[node] if 0 <= node < len(hosts) else None, float(compute_s[rank]), float(mpi_s[rank]),
-            None if wait_s is None else float(wait_s[rank]), float(sent[0][rank]), float(sent[1][rank]),
-        )
-        for rank, node in enumerate(node_of_rank.tolist())
-    ]  # fmt: skip
 
 
 def balance_of(steps: Steps, events: Mapping[int, Array]) -> Balance | None:

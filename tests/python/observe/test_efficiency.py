@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.observe.efficiency import Efficiencies, _waits_for, efficiencies
+from rankwise.observe.efficiency import Efficiencies, _waits_for, efficiencies, talp_of
 from rankwise.observe.steps import common_steps
-from rankwise.observe.talp import talp_of
 from synthetic_events import CALL_NS, CALLS, LATENCY_NS, NS_PER_BYTE, Op, ring, simulate
 from test_by_rank import ring_of
 

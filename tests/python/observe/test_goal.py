@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankwise.observe.goal import goal_lines
+from rankwise.observe.formats import goal_lines
 from rankwise.observe.phases import PhasedStep
 
 _LINE = re.compile(

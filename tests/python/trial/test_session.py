@@ -17,8 +17,7 @@ from rankwise.launch.command import Command
 from rankwise.launch.launchers import Hydra, OpenMpi
 from rankwise.launch.mpi import Mpi
 from rankwise.trial import session
-from rankwise.trial.ignored import monitoring, why_ignored
-from rankwise.trial.session import Trial, Way
+from rankwise.trial.session import Trial, Way, monitoring, why_ignored
 
 COMMAND = Command(Hydra(Path("/nowhere/mpiexec"), "5.0.2"), ("-genv", "A", "1"), (), ("./app",), 4)
 WAYS = (Way("observed", ("a", "b", "a", "b"), 100), Way("refined", ("a", "a", "b", "b"), 10))
