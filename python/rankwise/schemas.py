@@ -48,8 +48,7 @@ from rankwise.workloads.alltoall import AlltoallCase
 from rankwise.workloads.base import Case, Figures, Row, Settings
 from rankwise.workloads.collective import CollectiveCase, CollectiveFigures
 from rankwise.workloads.exchange import ExchangeCase
-from rankwise.workloads.fft3d import FftCase
-from rankwise.workloads.fft3d_case import FftFigures, FftSettings
+from rankwise.workloads.fft3d_case import FftCase, FftFigures, FftSettings
 from rankwise.workloads.halo import HaloCase
 from rankwise.workloads.observed import ObservedCase
 from rankwise.workloads.stencil import StencilCase, StencilFigures

@@ -16,8 +16,7 @@ from rankwise.launch.mpi import result_of
 from rankwise.machine.profile import Profile
 from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row, Span
-from rankwise.workloads.fft3d import FftCase
-from rankwise.workloads.fft3d_case import TIMED, figures_of
+from rankwise.workloads.fft3d_case import TIMED, FftCase, figures_of
 
 _GAIN = 0.03  # another than the judge's first must be as much quicker
 

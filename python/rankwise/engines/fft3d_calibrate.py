@@ -22,7 +22,8 @@ from rankwise.measure.samples import now
 from rankwise.models.fft3d import Transform, shuffle_time
 from rankwise.progress import Meter, tell
 from rankwise.workloads.base import Row
-from rankwise.workloads.fft3d import FftCase, fft_grid
+from rankwise.workloads.fft3d import fft_grid
+from rankwise.workloads.fft3d_case import FftCase
 
 DEFAULT_SIZES = (40, 80, 160, 288)
 _TRIAD_BYTES = 64 << 20  # of each of three arrays: beyond any cache that a few ranks share

@@ -34,9 +34,7 @@ from rankwise.measure.samples import now
 from rankwise.progress import tell
 from rankwise.reading import DOES_NOT_FIT
 from rankwise.workloads.base import Case, Pricer, Span
-from rankwise.workloads.fft3d import FftCase, fitting_grids
-from rankwise.workloads.fft3d_case import CALIBRATED, METHODS, PHASES, TIMED, Ingredients
-from rankwise.workloads.fft3d_model import exchanges_s
+from rankwise.workloads.fft3d_case import CALIBRATED, METHODS, PHASES, TIMED, FftCase, Ingredients, exchanges_of, fitting_grids
 
 LAUNCHES = 3
 MOST_LAUNCHES = 6  # with those that later questions add
@@ -234,9 +232,10 @@ def _chosen(cases: Sequence[FftCase], placement: Placement, pricer: Pricer) -> I
             if one not in of_question:
                 of_question.append(one)
     for of_question in questions.values():
-        few = len(of_question) <= _MOST_TIMED
         on_node = placement.of(of_question[0]).most_on_a_node
-        yield from of_question if few else sorted(of_question, key=lambda one: exchanges_s(one, pricer, on_node))[:_MOST_TIMED]
+        if len(of_question) > _MOST_TIMED:
+            of_question.sort(key=lambda one: exchanges_of(one, pricer, on_node).time_s)
+        yield from of_question[:_MOST_TIMED]
 
 
 def _what(case: FftCase, placement: Placement) -> tuple[str, int, bool]:

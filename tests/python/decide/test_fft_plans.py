@@ -12,7 +12,8 @@ from rankwise.api.asking import Ranked, choose
 from rankwise.errors import InputError
 from rankwise.machine.discover import discover
 from rankwise.measure.imports import import_profile
-from rankwise.workloads.fft3d import FftCase, FftOptions
+from rankwise.workloads.fft3d import FftOptions
+from rankwise.workloads.fft3d_case import FftCase
 from verbs import Rankwise
 
 AUTO = """

@@ -19,8 +19,7 @@ from rankwise.engines.predict import predict_rows
 from rankwise.machine.discover import discover
 from rankwise.machine.profile import Profile
 from rankwise.measure.imports import import_profile
-from rankwise.workloads.fft3d import FftCase
-from rankwise.workloads.fft3d_case import TIMED
+from rankwise.workloads.fft3d_case import TIMED, FftCase
 
 
 def launch(total_s: float, rng: np.random.Generator, minute: int = 0) -> Launch:

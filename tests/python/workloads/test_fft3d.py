@@ -21,8 +21,8 @@ from rankwise.machine.fft_rates import FftRates
 from rankwise.machine.profile import Profile
 from rankwise.measure.imports import import_profile
 from rankwise.workloads.base import Row, Site
-from rankwise.workloads.fft3d import WORKLOAD, FftCase, FftOptions, fewest_bytes, fitting_grids
-from rankwise.workloads.fft3d_model import with_computing
+from rankwise.workloads.fft3d import WORKLOAD, FftOptions, fewest_bytes
+from rankwise.workloads.fft3d_case import FftCase, fitting_grids
 
 RATES = {
     "library": "fftw-3.3.10",
@@ -186,10 +186,10 @@ def test_computing_is_added_to_a_simulation_from_the_rates() -> None:
     case = FftCase((64, 64, 64), (2, 1))
     [model] = predicted(case)
     bare = replace(model, time_s=1e-3, time_lo_s=1e-3, time_hi_s=1e-3)
-    row = with_computing(bare, case, profile_with_rates())
+    row = case.simulated(bare, profile_with_rates())
     assert row.time_s == pytest.approx(1e-3 + model.parts["compute"].time_s + model.parts["shuffle"].time_s)
     assert "rates of 2 rank(s)" in row.notes[-1]
-    without = with_computing(bare, case, None)
+    without = case.simulated(bare, None)
     assert without.time_s == 1e-3 and "computing takes no time" in without.notes[-1]
 
 
