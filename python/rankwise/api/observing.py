@@ -85,7 +85,7 @@ class Observation(Result):
     )
     notes = computed("what weakens the figures, in words", "list[str] | None", lambda of: of.header.get("notes"))
     collectives = computed(
-        "collective calls", "list[rankwise.observe.summary.CollectiveCalls] | None", lambda of: of.header.get("collectives")
+        "collective calls", "list[rankwise.observe.header.CollectiveCalls] | None", lambda of: of.header.get("collectives")
     )
     collective_times = computed(
         "time in collective calls of a step, the longest first; null: no step was found",
@@ -96,11 +96,11 @@ class Observation(Result):
         "list[rankwise.observe.collectives.Selected] | None", lambda of: of.evidence.collective_algorithms,
     )  # fmt: skip
     communicators = computed(
-        "communicators that the program used", "list[rankwise.observe.summary.Communicator] | None",
+        "communicators that the program used", "list[rankwise.observe.header.Communicator] | None",
         lambda of: of.header.get("communicators"),
     )  # fmt: skip
     carts = computed(
-        "calls of MPI_Cart_create that differ", "list[rankwise.observe.summary.Cart] | None", lambda of: of.header.get("carts")
+        "calls of MPI_Cart_create that differ", "list[rankwise.observe.header.Cart] | None", lambda of: of.header.get("carts")
     )
     others = computed(
         "what ranks sent to spawned ranks, and to partners beyond 8192: rank, messages, bytes", "list[Any] | None",

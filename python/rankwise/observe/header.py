@@ -14,10 +14,14 @@ _LONGEST_S = 1e10
 
 
 @record
-class _Communicator(Record):
+class Communicator(Record):
+    """A communicator."""
+
     size: int = key("number of its ranks", least=0, most=_LARGEST)
-    ranks: Sequence[int] | None = key("its ranks", least=0, most=_LARGEST)
-    inter: bool = key("whether it is between two groups", default=False)
+    ranks: Sequence[int] | None = key(
+        "ranks that used it, in their order in it; null: all, in that of the world", least=0, most=_LARGEST
+    )
+    inter: bool = key("whether it is an inter-communicator; size is that of the other group", default=False, optional=True)
 
 
 @record
@@ -29,19 +33,24 @@ class _Shape(Record):
 
 
 @record
-class _Collective(Record):
+class CollectiveCalls(Record):
+    """Collective calls that are alike."""
+
     call: str = key("name of the function")
-    comm: int = key("place of its communicator", least=0, most=_LARGEST)
-    bytes: int = key("of a rank", least=0, most=_LARGEST)
-    root: int | None = key("its root", least=0, most=_LARGEST)
-    calls: int = key("how many", least=0, most=_LARGEST)
-    ranks: int = key("how many called it", least=0, most=_LARGEST)
+    comm: int = key("place in communicators; 65535: a further one", least=0, most=_LARGEST)
+    bytes: int = key("bytes that a rank contributes in a call; of bcast and scatter, its share", least=0, most=_LARGEST)
+    root: int | None = key("root; null: none", least=0, most=_LARGEST)
+    calls: int = key("how many calls, of all ranks together", least=0, most=_LARGEST)
+    ranks: int = key("how many ranks made such calls", least=0, most=_LARGEST)
+    seconds: float | None = key("time in these calls", default=None, optional=True)
 
 
 @record
-class _Cart(Record):
-    dims: Sequence[int] = key("shape", least=1, most=_LARGEST)
-    periodic: Sequence[bool] = key("whether axes wrap around")
+class Cart(Record):
+    """A call of MPI_Cart_create."""
+
+    dims: Sequence[int] = key("shape of the grid", least=1, most=_LARGEST)
+    periodic: Sequence[bool] = key("whether each axis wraps around")
     reorder: bool = key("whether ranks may be reordered")
 
 
@@ -97,10 +106,10 @@ class _Header(Record):
     notes: Sequence[str] = key("notes", default=())
     calls: Sequence[str] = key("names of the functions", default=())
     sampled_calls: Sequence[str] = key("those not timed always", default=())
-    communicators: Sequence[_Communicator] = key("communicators", default=())
+    communicators: Sequence[Communicator] = key("communicators", default=())
     shapes: Sequence[_Shape] = key("shapes of collectives", default=())
-    collectives: Sequence[_Collective] = key("collectives", default=())
-    carts: Sequence[_Cart] = key("calls of MPI_Cart_create", default=())
+    collectives: Sequence[CollectiveCalls] = key("collectives", default=())
+    carts: Sequence[Cart] = key("calls of MPI_Cart_create", default=())
     others: Sequence[_Other] = key("messages to other partners", default=())
     windows: Sequence[_Window] = key("what was recorded call by call", default=())
     modules: Sequence[_Module] = key("programs and libraries", default=())

@@ -49,37 +49,6 @@ class CallTime(JsonRecord):
     sampled: bool = key("whether its time is scaled from windows")
 
 
-@record
-class CollectiveCalls(JsonRecord):
-    """Collective calls that are alike."""
-
-    call: str = key("name of the function")
-    comm: int = key("place in communicators; 65535: a further one")
-    bytes: int = key("bytes that a rank contributes in a call; of bcast and scatter, its share")
-    root: int | None = key("root; null: none")
-    calls: int = key("how many calls, of all ranks together")
-    ranks: int = key("how many ranks made such calls")
-    seconds: float | None = key("time in these calls", optional=True)
-
-
-@record
-class Communicator(JsonRecord):
-    """A communicator."""
-
-    size: int = key("number of its ranks")
-    ranks: list[int] | None = key("ranks that used it, in their order in it; null: all, in that of the world")
-    inter: bool = key("whether it is an inter-communicator; size is that of the other group", optional=True)
-
-
-@record
-class Cart(JsonRecord):
-    """A call of MPI_Cart_create."""
-
-    dims: list[int] = key("shape of the grid")
-    periodic: list[bool] = key("whether each axis wraps around")
-    reorder: bool = key("whether ranks may be reordered")
-
-
 def crowded_host(record: Record) -> tuple[str, int, int] | None:
     """Return the host that had most ranks for a core, more than one, with its ranks and cores; None where none had."""
     cores = record.header.get("cores_of_host", [])
