@@ -217,14 +217,7 @@ def _output(command: Sequence[str], addresses: Sequence[int], limit_s: float) ->
     asked = "".join(f"{address:#x}\n" for address in addresses)
     try:
         run = subprocess.run(
-            command,
-            input=asked,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit_s,
-            env=environment,
-            check=False,
+            command, input=asked, capture_output=True, text=True, errors="replace", timeout=limit_s, env=environment
         )
     except (OSError, subprocess.TimeoutExpired):
         return []

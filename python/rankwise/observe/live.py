@@ -7,6 +7,7 @@ Twice a second a thread of each rank notes the call of MPI that it has been in f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,15 @@ class LiveRank(JsonRecord):
 
     rank: int = key("rank in MPI_COMM_WORLD")
     state: str = key("waits: in a call of MPI for at least half a second; runs; ended: has called MPI_Finalize; not started")
-    call: str | None = key("call that it waits in; null: none")
-    function: str | None = key("function of the program that calls it; null: unknown")
-    file: str | None = key("source file of the call; null: unknown")
-    line: int | None = key("line of the call; null: unknown")
-    seconds: float = key("how long it has been in that call")
-    waits_for: tuple[int, ...] = key("ranks that it waits for; empty: unknown, any, or none")
-    of_any: bool = key("whether one of these ranks is enough")
-    text: str
-    whom: str
+    call: str | None = key("call that it waits in; null: none", default=None)
+    function: str | None = key("function of the program that calls it; null: unknown", default=None)
+    file: str | None = key("source file of the call; null: unknown", default=None)
+    line: int | None = key("line of the call; null: unknown", default=None)
+    seconds: float = key("how long it has been in that call", default=0.0)
+    waits_for: tuple[int, ...] = key("ranks that it waits for; empty: unknown, any, or none", default=())
+    of_any: bool = key("whether one of these ranks is enough", default=False)
+    text: str = ""
+    whom: str = ""
 
 
 @record
@@ -62,8 +63,7 @@ def _ranks(parts: Sequence[Part]) -> tuple[list[LiveRank], float]:
     members = _members(parts)
     known = {part.rank: _rank_of(part, header, of_number[part.rank], members) for part in parts}
     ranks = int(parts[0].page["ranks"])
-    lacking = LiveRank(0, "not started", None, None, None, None, 0.0, (), False, "", "")
-    found = [known.get(rank) or _with(lacking, rank=rank) for rank in range(ranks)]
+    found = [known.get(rank) or LiveRank(rank, "not started") for rank in range(ranks)]
     ran_s = max((_seconds(part, int(part.page["begun"])) for part in parts), default=0.0)
     return [_with_missing(one, found) for one in found], ran_s
 
@@ -83,10 +83,6 @@ def left_waiting(parts: Sequence[Part]) -> list[str]:
     longest = max((one for one in waiting if hang is None or one.rank in hang.ranks), key=lambda one: one.seconds)
     where = ", ".join(word for word in (longest.call, longest.text, longest.whom) if word)
     return [f"{whole}; rank {longest.rank} for {format_time(longest.seconds)} in {where}"]
-
-
-def _with(of: LiveRank, **changed: Any) -> LiveRank:
-    return LiveRank(**{name: changed.get(name, getattr(of, name)) for name in of.__dataclass_fields__})
 
 
 def _seconds(part: Part, since: int) -> float:
@@ -111,11 +107,10 @@ def _rank_of(
     part: Part, header: Mapping[str, Any], numbers: Any, members: Mapping[tuple[int, int], dict[int, int]]
 ) -> LiveRank:
     live = part.page["live"]
-    nothing = LiveRank(part.rank, "runs", None, None, None, None, 0.0, (), False, "", "")
     if int(part.page["state"]) in (FINALIZED, ABORTED):
-        return _with(nothing, state="ended")
+        return LiveRank(part.rank, "ended")
     if not int(live["since"]):
-        return nothing
+        return LiveRank(part.rank, "runs")
     number = int(numbers[live["site"]])
     line = part.sites[live["site"]]
     call = part.names[int(line["call"])]
@@ -130,13 +125,8 @@ def _rank_of(
         world = int(partner["world"])
         world = of.get(int(partner["rank"]), _ANY) if world == _OF_COMM else world
         tag = f" tag {partner['tag']}" if partner["tag"] >= 0 else ""
-        whom = (
-            f"rank {world}"
-            if world >= 0
-            else "any rank"
-            if partner["world"] == _ANY
-            else f"rank {partner['rank']} of a communicator"
-        )
+        unknown = "any rank" if partner["world"] == _ANY else f"rank {partner['rank']} of a communicator"
+        whom = f"rank {world}" if world >= 0 else unknown
         words.append(f"{'to' if partner['kind'] == _TO_SEND else 'from'} {whom}{tag}")
         ranks |= {world} if world >= 0 else set()
     text = site_text(site) if number < len(header["sites"]) else ""
@@ -151,7 +141,7 @@ def _with_missing(one: LiveRank, all_ranks: Sequence[LiveRank]) -> LiveRank:
     if one.whom or one.state != "waits" or not one.waits_for:
         return one
     lacking = tuple(rank for rank in one.waits_for if all_ranks[rank].call != one.call)
-    return _with(
+    return replace(
         one, waits_for=lacking, whom=f"for rank{'s' * (len(lacking) > 1)} {ranges(lacking)}" if lacking else "for nobody"
     )
 

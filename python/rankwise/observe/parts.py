@@ -121,14 +121,8 @@ _CLOCK = np.dtype([("ticks", "<u8"), ("ns", "<i8")])
 _RAW_EVENT = np.dtype([*EVENT.descr[:-2], ("site_and_kind", "<u2")])
 _KIND_BITS = 3
 _EDGE = np.dtype(
-    [
-        ("peer", "<u4"),
-        ("unused", "<u4"),
-        ("messages", "<u8"),
-        ("bytes", "<u8"),
-        ("pulled", "<u8"),
-        ("histogram", "<u4", HISTOGRAM_BINS),
-    ]
+    [*((name, "<u4") for name in ("peer", "unused")), *((name, "<u8") for name in ("messages", "bytes", "pulled"))]
+    + [("histogram", "<u4", HISTOGRAM_BINS)]
 )
 _PARTNER = np.dtype([*((name, "<i4") for name in ("world", "rank", "comm", "tag")), ("kind", "<u4")])
 _LIVE = np.dtype(
@@ -137,25 +131,8 @@ _LIVE = np.dtype(
 )
 _PAGE = np.dtype(
     [("layout", "<u8")]
-    + [
-        (name, "<i4")
-        for name in ("rank", "ranks", "state", "family", "lost", "spawned", "core", "socket", "cores", "cores_allowed")
-    ]
-    + [
-        (name, "<u4")
-        for name in (
-            "threads",
-            "edges",
-            "collectives",
-            "comms",
-            "carts",
-            "windows",
-            "sites",
-            "modules",
-            "shape_words",
-            "unused",
-        )
-    ]
+    + [(name, "<i4") for name in "rank ranks state family lost spawned core socket cores cores_allowed".split()]
+    + [(name, "<u4") for name in "threads edges collectives comms carts windows sites modules shape_words unused".split()]
     + [("involuntary_switches", "<u8"), ("first", _CLOCK), ("last", _CLOCK)]
     + [("set_ns", "<i8"), ("begun", "<u8"), ("ended", "<u8")]
     + [("host", "S64"), ("library", "S192"), ("cart", _CART, _MAX_CARTS), ("window", _WINDOW, _MAX_WINDOWS)]
@@ -240,11 +217,8 @@ def record_of(parts: Sequence[Part], header: dict[str, Any], notes: list[str]) -
         counts[rank], timed = part.by_call("calls")[used], part.by_call("timed")[used]
         sampled |= timed < counts[rank]
         ns[rank] = part.by_call("ticks")[used] * clocks[part.host].ns_per_tick * (counts[rank] / np.maximum(timed, 1))
-        places["node"][rank], places["socket"][rank], places["core"][rank] = (
-            hosts.index(part.host),
-            page["socket"],
-            page["core"],
-        )
+        for name, place in (("node", hosts.index(part.host)), ("socket", page["socket"]), ("core", page["core"])):
+            places[name][rank] = place
     record = Record(
         header={
             **header,
@@ -404,18 +378,14 @@ def _tell_ends(parts: Sequence[Part], ranks: int, notes: list[str]) -> None:
     tell(sorted(set(range(ranks)) - {part.rank for part in parts}), "left no record")
     for state, words in ((_RUNNING, "ended without Finalize; counts up to the last call"), (ABORTED, "called MPI_Abort")):
         tell([part.rank for part in parts if part.page["state"] == state], words)
-    tell(
-        [part.rank for part in parts if part.page["lost"] & _LOST_EDGES],
-        "found the disk full: later partners are counted together",
-    )
-    tell(
-        [part.rank for part in parts if part.page["lost"] & _LOST_EVENTS],
-        "found the disk full: later calls are counted, not listed",
-    )
-    tell(
-        [part.rank for part in parts if part.page["lost"] & _LOST_TABLES],
-        "found the disk nearly full: calls and partners are counted, collectives and communicators are not distinguished",
-    )
+    lacking = {
+        _LOST_EDGES: "found the disk full: later partners are counted together",
+        _LOST_EVENTS: "found the disk full: later calls are counted, not listed",
+        _LOST_TABLES: "found the disk nearly full: calls and partners are counted, collectives and communicators are not "
+        "distinguished",
+    }
+    for flag, words in lacking.items():
+        tell([part.rank for part in parts if part.page["lost"] & flag], words)
     beyond = [part for part in parts if part.edges[0]["messages"] and not part.page["lost"] & _LOST_EDGES]
     outside = [part for part in beyond if part.page["edges"] <= _MAX_EDGES]
     messages, volume = (sum(int(part.edges[0][name]) for part in outside) for name in ("messages", "bytes"))
@@ -525,15 +495,8 @@ def _collectives(parts: Sequence[Part], numbers: dict[int, Array], calls: list[s
             entry[0] += int(line["calls"])
             entry[1] += 1
     return [
-        {
-            "call": key[0],
-            "comm": key[1],
-            "bytes": key[2],
-            "root": None if key[3] < 0 else key[3],
-            "calls": value[0],
-            "ranks": value[1],
-        }
-        for key, value in sorted(table.items())
+        {"call": call, "comm": comm, "bytes": size, "root": None if root < 0 else root, "calls": calls, "ranks": ranks}
+        for (call, comm, size, root), (calls, ranks) in sorted(table.items())
     ]
 
 

@@ -224,17 +224,8 @@ class Trial:
             self.meter.say(f"pair {number + 1}: {self.ways[which].name}")
             times_s[which], sent[which] = self._counted(self.ways[which])
         pair = Pair((times_s[0], times_s[1]), (sent[0], sent[1]))
-        append_json_line(
-            self.path,
-            {
-                "record": "pair",
-                "number": number,
-                "order": order,
-                "times_s": times_s,
-                "sent_bytes": sent,
-                "ended_unix_s": time.time(),
-            },
-        )
+        line = {"record": "pair", "number": number, "order": order, "times_s": times_s, "sent_bytes": sent}
+        append_json_line(self.path, {**line, "ended_unix_s": time.time()})
         self.pairs.append(pair)
         self.meter.advance()
         if len(self.pairs) == _FIRST_WORD:
