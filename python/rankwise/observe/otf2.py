@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import itertools
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -59,16 +60,17 @@ class _Reader:
         self._rank_of, self._hosts, self._node_of_rank = _places(trace, path)
         self._calls: dict[str, int] = {}
         self._comms: dict[Any, int] = {}
-        self._events: dict[int, list[tuple[int, ...]]] = {rank: [] for rank in range(len(self._node_of_rank))}
-        self._counts: dict[int, Counter[int]] = defaultdict(Counter)
+        self._events: dict[int, list[tuple[int, int, list[int], int]]] = {rank: [] for rank in range(len(self._node_of_rank))}
         self._notes: list[str] = []
         self._cut: set[int] = set()
+        # By rank and request under way: its serial number, which are of sends, and the rows of receives.
+        self._numbers, self._serials = itertools.count(1), dict[tuple[int, int], int]()
+        self._sends: set[tuple[int, int]] = set()
+        self._receives: dict[tuple[int, int], list[int]] = {}
 
     def record(self) -> Record:
         origin, read, last = None, 0, 0
         open_calls: dict[int, list[_Call]] = defaultdict(list)
-        serials: dict[tuple[int, int], int] = {}
-        sends: set[tuple[int, int]] = set()
         names = {}
         for location, event in self._trace.events:
             rank = self._rank_of.get(location)
@@ -94,10 +96,13 @@ class _Reader:
                 if event.region.name.startswith("MPI_") and open_calls[rank]:
                     self._ended(rank, open_calls[rank].pop(), at)
             elif open_calls[rank]:
-                self._in_call(rank, open_calls[rank][-1], kind, event, serials, sends)
+                self._in_call(rank, open_calls[rank][-1], kind, event)
         if not any(self._events.values()):
             raise InputError(f"{self._path} has no calls of MPI: trace with 'scorep --mpp=mpi', and do not filter MPI out")
-        events = {rank: np.array(listed, EVENT) for rank, listed in self._events.items() if listed}
+        events = {
+            rank: np.array([(start, end, *row[:5], call, row[5]) for start, end, row, call in listed], EVENT)
+            for rank, listed in self._events.items() if listed
+        }  # fmt: skip
         if self._cut:
             self._note(f"of {len(self._cut)} ranks the first {_MOST_EVENTS:,} calls are kept")
         if (early := _earliest_arrival(events)) < _LEAST_TRAVEL_NS:
@@ -126,65 +131,50 @@ class _Reader:
     def _world(self, rank: int, comm: Any) -> int:
         return self._rank_of.get(comm.location(rank), -1)
 
-    def _in_call(
-        self, rank: int, call: _Call, kind: str, event: Any, serials: dict[tuple[int, int], int], sends: set[tuple[int, int]]
-    ) -> None:
+    def _in_call(self, rank: int, call: _Call, kind: str, event: Any) -> None:
         """Add what an event says to the call around it."""
         request: int | None = getattr(event, "request_id", None)
-        if request is not None and (rank, request) not in serials:
-            serials[rank, request] = len(serials) + 1
-        serial = 0 if request is None else serials[rank, request]
+        if request is not None and (rank, request) not in self._serials:
+            self._serials[rank, request] = next(self._numbers)
+        serial = 0 if request is None else self._serials[rank, request]
         if kind in ("MpiSend", "MpiIsend"):
             peer, comm = self._world(event.receiver, event.communicator), self._comm(event.communicator)
-            call.rows.append(
-                (event.msg_length, peer, event.msg_tag, serial, comm, BLOCKING_SEND if kind == "MpiSend" else SEND)
-            )
+            way = BLOCKING_SEND if kind == "MpiSend" else SEND
+            call.rows.append([event.msg_length, peer, event.msg_tag, serial, comm, way])
             if request is not None:
-                sends.add((rank, request))
+                self._sends.add((rank, request))
         elif kind == "MpiIrecvRequest":
-            call.rows.append((0, -1, -1, serial, 0, RECEIVE))
+            call.rows.append([0, -1, -1, serial, 0, RECEIVE])
+            self._receives[rank, event.request_id] = call.rows[-1]
         elif kind in ("MpiRecv", "MpiIrecv"):
             peer, comm = self._world(event.sender, event.communicator), self._comm(event.communicator)
             done = BLOCKING_RECEIVE if kind == "MpiRecv" else COMPLETION
-            call.rows.append((event.msg_length, peer, event.msg_tag, serial, comm, done))
+            call.rows.append([event.msg_length, peer, event.msg_tag, serial, comm, done])
             if request is not None:
-                self._posted(rank, call, serial, peer, event.msg_tag, comm)
-                serials.pop((rank, request), None)
-        elif kind == "MpiIsendComplete" and request is not None and (rank, request) in sends:
-            call.rows.append((0, -1, -1, serial, 0, COMPLETION))
-            sends.discard((rank, request))
-            serials.pop((rank, request), None)
+                # The trace has peer, tag and communicator of a receive at its completion.
+                if (posted := self._receives.pop((rank, request), None)) is not None:
+                    posted[1], posted[2], posted[4] = peer, event.msg_tag, comm
+                self._serials.pop((rank, request), None)
+        elif kind == "MpiIsendComplete" and request is not None and (rank, request) in self._sends:
+            call.rows.append([0, -1, -1, serial, 0, COMPLETION])
+            self._sends.discard((rank, request))
+            self._serials.pop((rank, request), None)
         elif kind == "MpiCollectiveEnd":
             comm = event.communicator
             name = call.name.removeprefix("MPI_").removeprefix("I").capitalize()
             rooted = name in _ROOTED and 0 <= event.root < len(comm.group.members)
             size = event.size_received if name in ("Bcast", "Scatter") else event.size_sent
-            call.rows.append((size, self._world(event.root, comm) if rooted else -1, -1, 0, self._comm(comm), COLLECTIVE))
-
-    def _posted(self, rank: int, call: _Call, serial: int, peer: int, tag: int, comm: int) -> None:
-        """Give a receive the peer, tag and communicator of the message that it got: the trace has them at its completion."""
-        for number, own in enumerate(call.rows):
-            if own[3] == serial and own[5] == RECEIVE:
-                call.rows[number] = (own[0], peer, tag, serial, comm, RECEIVE)
-                return
-        listed = self._events[rank]
-        for number in range(len(listed) - 1, -1, -1):
-            if listed[number][5] == serial and listed[number][8] == RECEIVE:
-                row = listed[number]
-                listed[number] = (*row[:3], peer, tag, serial, comm, *row[7:])
-                return
+            call.rows.append([size, self._world(event.root, comm) if rooted else -1, -1, 0, self._comm(comm), COLLECTIVE])
 
     def _ended(self, rank: int, call: _Call, at: int) -> None:
         """A call has ended: its rows become events, with a tick of their own."""
         listed, number = self._events[rank], self._calls.setdefault(call.name, len(self._calls))
-        self._counts[rank][number] += 1
         if len(listed) >= _MOST_EVENTS:
             self._cut.add(rank)
             return
         start = max(call.start, listed[-1][1] + 1 if listed else 0)
         end = max(at, start + 1)
-        for size, peer, tag, serial, comm, kind in call.rows or [(0, -1, -1, 0, 0, TIME_ONLY)]:
-            listed.append((start, end, size, peer, tag, serial, comm, number, kind))
+        listed += [(start, end, row, number) for row in call.rows or [[0, -1, -1, 0, 0, TIME_ONLY]]]
 
 
 class _Call:
@@ -192,7 +182,7 @@ class _Call:
 
     def __init__(self, name: str, start: int) -> None:
         self.name, self.start = name, start
-        self.rows: list[tuple[int, int, int, int, int, int]] = []
+        self.rows: list[list[int]] = []
 
 
 def _places(trace: Any, path: Path) -> tuple[Mapping[Any, int], tuple[str, ...], list[int]]:
