@@ -16,7 +16,7 @@ from rankwise.launch.mpi import result_of
 from rankwise.machine.profile import Profile
 from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row, Span
-from rankwise.workloads.fft3d_case import TIMED, FftCase, figures_of
+from rankwise.workloads.fft3d_case import TIMED, FftCase, FftFigures
 
 _GAIN = 0.03  # another than the judge's first must be as much quicker
 
@@ -75,7 +75,7 @@ def _row(case: FftCase, one: Mapping[str, Any], library: str) -> Row:
     return Row.of(
         "run" if is_tried else "model", case, Span.point(float(one["tried_s" if is_tried else "predicted_s"])),
         case.messages_sent, case.bytes_sent, None, notes,
-        figures=figures_of(library, {"judge_s": float(one["predicted_s"])}),
+        figures=FftFigures(terms={"judge_s": float(one["predicted_s"])}, library=library).to_dict(),
     )  # fmt: skip
 
 

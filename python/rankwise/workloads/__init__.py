@@ -1,6 +1,6 @@
 """Workloads are things: what ranks send each other, and how it is named, priced, started, read back and shown.
 
-A workload is a module with a ``WORKLOAD``. Adding one is a file and a line in ``_MODULES``; RANKWISE_WORKLOADS names further
+A workload is a module with a ``WORKLOAD``. Adding one is a file and a line in ``_BUILT_IN``; RANKWISE_WORKLOADS names further
 ones, module names or files, separated by commas.
 """
 
@@ -18,15 +18,7 @@ from rankwise.errors import InputError
 if TYPE_CHECKING:
     from rankwise.workloads.base import Workload
 
-_MODULES = {
-    "exchange": "rankwise.workloads.exchange",
-    "stencil": "rankwise.workloads.stencil",
-    "alltoall": "rankwise.workloads.alltoall",
-    "collective": "rankwise.workloads.collective",
-    "fft3d": "rankwise.workloads.fft3d",
-    "halo": "rankwise.workloads.halo",
-    "observed": "rankwise.workloads.observed",
-}
+_BUILT_IN = ("exchange", "stencil", "alltoall", "collective", "fft3d", "halo", "observed")
 
 
 def workloads(only: str = "") -> dict[str, Workload]:
@@ -34,8 +26,8 @@ def workloads(only: str = "") -> dict[str, Workload]:
 
     Raises InputError for what does not load.
     """
-    modules = [_MODULES[only]] if only in _MODULES else _MODULES.values()
-    found = [importlib.import_module(name).WORKLOAD for name in modules]
+    names = [only] if only in _BUILT_IN else _BUILT_IN
+    found = [importlib.import_module(f"rankwise.workloads.{name}").WORKLOAD for name in names]
     found += [_further(name.strip()) for name in os.environ.get("RANKWISE_WORKLOADS", "").split(",") if name.strip()]
     return {one.id: one for one in found}
 

@@ -16,7 +16,7 @@ from rankwise.collectives.selection import Call, known_libraries, libraries_of, 
 from rankwise.errors import InputError, unreadable
 from rankwise.files import plain
 from rankwise.progress import tell
-from rankwise.records import computed, key, record
+from rankwise.records import key, record
 from rankwise.units import format_count, format_size, format_time, parse_ints, parse_sizes
 from rankwise.workloads.base import (
     Case,
@@ -56,15 +56,7 @@ class CollectiveCase(Case):
     collective: str = key("which collective: bcast, allreduce and so on")
     number: int = key("number of ranks", name="ranks")
     message_bytes: int = key("bytes of the vector, or of one rank's block (to one other, alltoall)")
-    schedule: Schedule
-    algorithm = computed("id of the algorithm", str, lambda case: case.schedule.algorithm)
-    segment_bytes = computed("bytes of a piece that travels on its own; 0: all at once", int,
-                             lambda case: case.schedule.segment_bytes)  # fmt: skip
-    radix = computed("children of a rank, or chains, where the algorithm has them", int, lambda case: case.schedule.radix)
-    within = computed("node-aware: the algorithm within nodes; reduce-bcast: of the reduce; empty: none", str,
-                      lambda case: case.schedule.within)  # fmt: skip
-    between = computed("node-aware: the algorithm between nodes; reduce-bcast: of the bcast; empty: none", str,
-                       lambda case: case.schedule.between)  # fmt: skip
+    schedule: Schedule = key("the algorithm", inline=True)
     selected_by: str | None = key("library: the MPI library's own choice; best: the fastest; null: named, or a candidate")
     library: str | None = key("the library that selects it; null: none")
     library_name: str | None = key("what the library calls the algorithm")
@@ -139,7 +131,7 @@ class CollectiveCase(Case):
 
         places = self.nodes_of_ranks or tuple(range(self.ranks))
         step = self.schedule.step(_core.Placement.on_nodes(np.array(places, np.int32)))
-        return CollectiveReplay(self.collective, self.number, step)
+        return CollectiveReplay(self.collective, step)
 
     def read(self, record: Mapping[str, Any], times_s: Times) -> dict[str, Any]:
         sent = record.get("bytes_per_rank")
@@ -153,26 +145,14 @@ class CollectiveReplay(ReplayedCase):
     workload = "collective"
 
     collective: str
-    number: int
     step: PhasedStep = field(hash=False, compare=False)
-
-    @property
-    def ranks(self) -> int:
-        return self.number
 
     @property
     def way(self) -> str:
         return self.collective
 
-    @property
-    def step_name(self) -> str:
-        return f"collective-{self.collective}"
-
     def cells(self) -> dict[str, str]:
         return {"collective": self.collective}
-
-    def program(self) -> Program:
-        return Program(self.step)
 
     @property
     def together(self) -> Hashable:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rankwise import _core
 from rankwise.collectives.selection import BY_RANK, SQUARE, Call, Selection, pieces_of
 from rankwise.machine.collective_costs import CollectiveCosts
+from rankwise.records import Record, key, record
 from rankwise.units import format_size
 from rankwise.workloads.base import Span
 
@@ -25,18 +26,18 @@ RADIX = {"chain": (2, 4), "tree": (2,), "k-nomial": (4, 8), "recursive-multiplyi
 _MOST_PIECES = 1024
 
 
-@dataclass(frozen=True)
-class Schedule:
+@record
+class Schedule(Record):
     """A collective by an algorithm, as the cost model prices it; blocks are of one byte."""
 
     collective: str
     ranks: int
     size_bytes: int
-    algorithm: str
-    radix: int = 2
-    segment_bytes: int = 0
-    within: str = ""
-    between: str = ""
+    algorithm: str = key("id of the algorithm")
+    radix: int = key("children of a rank, or chains, where the algorithm has them", default=2, after="segment_bytes")
+    segment_bytes: int = key("bytes of a piece that travels on its own; 0: all at once", default=0)
+    within: str = key("node-aware: the algorithm within nodes; reduce-bcast: of the reduce; empty: none", default="")
+    between: str = key("node-aware: the algorithm between nodes; reduce-bcast: of the bcast; empty: none", default="")
 
     @property
     def kept(self) -> bool:
@@ -283,11 +284,7 @@ def measured_in_nodes(
     found = [one for stage in stages if (one := costs.in_node_s(*stage)) is not None]
     if len(found) < len(stages):
         return None
-    ends = (between.lo_s, between.hi_s)
-    low_s, high_s = (
-        (between.time_s if end is None else end) + sum(one[i] for one in found) for i, end in enumerate(ends, start=1)
-    )
-    return Span(between.time_s + sum(one[0] for one in found), low_s, high_s)
+    return Span.sum([between, *(Span(*one) for one in found)])
 
 
 def _stages(call: Call) -> Iterator[tuple[str, int, int]]:

@@ -77,22 +77,14 @@ class ShortenedSpans(PhaseSpans):
 class FftFigures(Record):
     """What only FFTs have of a row."""
 
-    per_rank: list[PhaseSpans] = key("by rank")
-    isolated: Mapping[str, Span] = key("phases timed alone")
-    terms: Mapping[str, float | None] = key("time by term of the model")
-    checks: Mapping[str, float] = key("errors of the transform, and error_bound")
-    library: str | None = key("library of the local FFTs")
-    array_bytes: int | None = key("the array of all ranks")
-    memory_bytes: int | None = key("memory of a rank")
-    shortened: ShortenedSpans = key("what was shortened to fit the time", optional=True)
-
-
-def figures_of(library: str | None, terms: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return what FFTs have of a row that was not run by itself: the terms of the model."""
-    return {
-        "per_rank": [], "isolated": {}, "terms": terms, "checks": {}, "library": library, "array_bytes": None,
-        "memory_bytes": None,
-    }  # fmt: skip
+    per_rank: Sequence[PhaseSpans] = key("by rank", default=())
+    isolated: Mapping[str, Span] = key("phases timed alone", factory=dict)
+    terms: Mapping[str, float | None] = key("time by term of the model", factory=dict)
+    checks: Mapping[str, float] = key("errors of the transform, and error_bound", factory=dict)
+    library: str | None = key("library of the local FFTs", default=None)
+    array_bytes: int | None = key("the array of all ranks", default=None)
+    memory_bytes: int | None = key("memory of a rank", default=None)
+    shortened: ShortenedSpans | None = key("what was shortened to fit the time", default=None, omit=True)
 
 
 @record
@@ -216,7 +208,7 @@ class FftCase(Case):
             "model", self, shortened["total"], self.messages_sent, self.bytes_sent, None, (),
             oversubscribed=row.oversubscribed,
             parts={phase: shortened[phase] for phase in PHASES},
-            figures=figures_of(row.figures["library"], {"imbalance_s": shortened["imbalance"].time_s}),
+            figures=FftFigures(terms={"imbalance_s": shortened["imbalance"].time_s}, library=row.figures["library"]).to_dict(),
         )  # fmt: skip
 
     def require_fair(self, profile: Profile) -> None:
@@ -299,26 +291,21 @@ class FftCase(Case):
         # ranks x repetitions of each phase
         of_ranks = {phase: np.asarray([rank[f"{phase}_s"] for rank in record["phases"]], dtype=np.float64) for phase in PHASES}
         isolated = {
-            phase: Span.of(np.asarray(record[name], dtype=np.float64)).to_dict()
+            phase: Span.of(np.asarray(record[name], dtype=np.float64))
             for phase, name in (("compute", "fft_s"), ("exchange", "alltoall_s"))
             if phase == "compute" or self.exchanges
         }
-        per_rank = [{phase: Span.of(of_ranks[phase][rank]).to_dict() for phase in PHASES} for rank in range(self.ranks)]
-        checks = ("spectrum_error", "parseval_error", "round_trip_error", "error_bound")
+        per_rank = [PhaseSpans(*(Span.of(of_ranks[phase][rank]) for phase in PHASES)) for rank in range(self.ranks)]
+        checks = {name: float(record[name]) for name in ("spectrum_error", "parseval_error", "round_trip_error", "error_bound")}
+        figures = FftFigures(
+            per_rank, isolated, {}, checks, str(record["library"]), int(record["array_bytes"]), int(record["memory_bytes"]),
+            _shortened(record) if "shortened" in record else None,
+        )  # fmt: skip
         return {
             "messages_per_rank": self.messages_sent,
             "bytes_per_rank": self.bytes_sent,
             "parts": {phase: Span.of(times.mean(axis=0)) for phase, times in of_ranks.items()},
-            "figures": {
-                "per_rank": per_rank,
-                "isolated": isolated,
-                "terms": {},
-                "checks": {name: float(record[name]) for name in checks},
-                "library": str(record["library"]),
-                "array_bytes": int(record["array_bytes"]),
-                "memory_bytes": int(record["memory_bytes"]),
-                **({"shortened": _shortened(record)} if "shortened" in record else {}),
-            },
+            "figures": figures.to_dict(),
         }
 
     def simulated(self, row: Row, profile: Profile | None) -> Row:
@@ -343,7 +330,7 @@ class FftCase(Case):
         )
 
 
-def _shortened(record: Mapping[str, Any]) -> dict[str, Any]:
+def _shortened(record: Mapping[str, Any]) -> ShortenedSpans:
     """Return what the shortened transforms of a launch took: each phase and the imbalance, and their sums, as spans.
 
     The interval of ``total`` holds the medians of transforms as these are resampled, at least 3 % to each side: what
@@ -358,7 +345,7 @@ def _shortened(record: Mapping[str, Any]) -> dict[str, Any]:
     middle = float(np.median(totals))
     low, high = map(float, np.quantile(drawn, (0.025, 0.975)))
     total = Span(middle, min(low, middle * (1 - _REPEATS_TO)), max(high, middle * (1 + _REPEATS_TO)))
-    return {**{phase: Span.of(times).to_dict() for phase, times in phases.items()}, "total": total.to_dict()}
+    return ShortenedSpans(**{name: Span.of(times) for name, times in phases.items()}, total=total)
 
 
 def fitting_grids(n: tuple[int, int, int], real: bool, ranks: int) -> list[tuple[int, int]]:
@@ -408,7 +395,7 @@ def _predicted(case: FftCase, model: Pricer) -> Row:
         list(_notes(case, fft3d, rates, network)),
         oversubscribed=rates.oversubscribed,
         parts=parts,
-        figures=figures_of(fft3d.library, terms),
+        figures=FftFigures(terms=terms, library=fft3d.library).to_dict(),
     )  # fmt: skip
 
 
@@ -436,7 +423,7 @@ def _of_ingredients(case: FftCase, model: Pricer) -> Row:
     return Row.of(
         "model", case, span, case.messages_sent, case.bytes_sent, None, notes,
         parts=parts,
-        figures=figures_of(made_of.library, {"imbalance_s": made_of.times_s["imbalance"]}),
+        figures=FftFigures(terms={"imbalance_s": made_of.times_s["imbalance"]}, library=made_of.library).to_dict(),
     )  # fmt: skip
 
 

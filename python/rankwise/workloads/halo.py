@@ -41,9 +41,6 @@ class SavedHalo(Record):
     pairs: tuple[tuple[int, int, int, int], ...] = field(repr=False)
     has_rows: bool
 
-    def keys(self) -> dict[str, Any]:
-        return self.to_dict()
-
     def messages(self, route: str) -> Array:
         """Return rows (phase, source, dest, bytes, bytes of a row), one a message, ascending."""
         import numpy as np
@@ -123,10 +120,10 @@ class Surface(Record):
     corners: bool = key("whether edges and corners travel", default=True, optional=True)
     fields: int = 1
 
-    def keys(self) -> dict[str, Any]:
-        """Return what names it in JSON: its faces, or its box."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return its faces as JSON has them, or its box."""
         of_a_box = ("bytes_a_cell", "corners") if self.faces else ()
-        return {name: value for name, value in self.to_dict().items() if name not in of_a_box}
+        return {name: value for name, value in super().to_dict().items() if name not in of_a_box}
 
     @property
     def ranks(self) -> int:
@@ -211,7 +208,7 @@ class HaloCase(ReplayedCase):
 
     workload = "halo"
 
-    surface: Surface | SavedHalo = key("the halo", inline=True, write=lambda surface: surface.keys(), after="mode")
+    surface: Surface | SavedHalo = key("the halo", inline=True, after="mode")
     route: str = key("id of the algorithm", name="algorithm")
     mode: str = key("way of sending")
     step: PhasedStep = field(hash=False, compare=False)

@@ -30,15 +30,17 @@ class ReplayedCase(Case):
     step: PhasedStep
 
     @property
-    def step_name(self) -> str:
-        """How the kernel's copy of the step is called."""
-        return self.workload
+    def ranks(self) -> int:
+        return self.step.ranks
+
+    def program(self) -> Program:
+        return Program(self.step)
 
     def step_path(self) -> Path:
         """Return next to which file the kernel's copy of the step is written."""
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
-        return folder / self.step_name
+        return folder / self.workload
 
     def predict(self, model: Pricer) -> Row:
         program = self.program()
