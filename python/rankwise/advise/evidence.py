@@ -12,10 +12,9 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.mapping.traffic import Traffic, traffic_of
-from rankwise.observe.by_rank import Balance, RankTime, balance_of
 from rankwise.observe.collective_times import CollectiveTime, collective_times
 from rankwise.observe.collectives import Selected
-from rankwise.observe.efficiency import Efficiencies, efficiencies
+from rankwise.observe.efficiency import Balance, Efficiencies, RankTime, balance_of, efficiencies
 from rankwise.observe.epochs import accesses, one_sided_untold
 from rankwise.observe.needs import TooLongError
 from rankwise.observe.pattern import Pattern, find_pattern, seen_of
@@ -63,6 +62,7 @@ class Evidence:
 
     record: Record
     name: str
+    events: Mapping[int, Array]  # of each rank, from the beginning of the program on
     pattern: Pattern
     steps: Steps | None
     waits: Waits | None
@@ -95,11 +95,6 @@ class Evidence:
         if self.schedule is None:
             return None
         return list(dict.fromkeys(one for step in (self.schedule, *self.schedule.others) for one in step.selected))
-
-    @cached_property
-    def events(self) -> Mapping[int, Array]:
-        """Each rank's events from the beginning of the program on."""
-        return {rank: of_rank for rank, of_rank in first_events(self.record).items() if len(of_rank)}
 
     @property
     def per(self) -> str:
@@ -188,7 +183,9 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
     pattern = find_pattern(whole, seen_of(record, whole, None if steps is None else traffic, steps, events))
     some = events if steps is None and not many else {} if steps is None else window
     sizes = message_sizes(record, some if waits is None or waits.why_not is None else {})
-    return Evidence(record, name, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line, sizes, factors, balance)
+    return Evidence(
+        record, name, events, pattern, steps, waits, shares, traffic, schedule, tuple(notes), line, sizes, factors, balance
+    )
 
 
 def controlled_span(record: Record) -> Span | None:

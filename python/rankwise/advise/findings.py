@@ -111,20 +111,17 @@ def _merged(schedule: PhasedStep) -> PhasedStep:
         pairs = np.unique(np.stack([schedule.source[rows], schedule.dest[rows]]), axis=1).tobytes()
         group[phase] = (group[phase - 1] if phase else -1) + (pairs != last or phase in inside)
         last = pairs
-    columns = np.stack([group[schedule.phase], schedule.source, schedule.dest])
-    keys, inverse = np.unique(columns, axis=1, return_inverse=True)
+    merged = _grouped(schedule, group)
+    keys, inverse = np.unique(np.stack([merged.phase, merged.source, merged.dest]), axis=1, return_inverse=True)
     volume = np.zeros(keys.shape[1], schedule.bytes.dtype)
     np.add.at(volume, inverse.reshape(-1), schedule.bytes)
     phases, source, dest = (np.ascontiguousarray(row) for row in keys)
-    compute_s = np.zeros((int(group.max(initial=0)) + 1, schedule.ranks))
-    return replace(
-        schedule, phase=phases, source=source, dest=dest, bytes=volume, compute_s=compute_s, collective=(), relay=None
-    )
+    return replace(merged, phase=phases, source=source, dest=dest, bytes=volume)
 
 
 def _grouped(schedule: PhasedStep, group: Any) -> PhasedStep:
     """Return the schedule with the phases of each group as one."""
-    compute_s = np.zeros((int(group.max()) + 1, schedule.ranks))
+    compute_s = np.zeros((int(group.max(initial=0)) + 1, schedule.ranks))
     return replace(schedule, phase=group[schedule.phase], compute_s=compute_s, collective=(), relay=None)
 
 

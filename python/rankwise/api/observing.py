@@ -56,7 +56,7 @@ class Observation(Result):
         lambda of: _talp(of.evidence.record),
     )  # fmt: skip
     balance = computed(
-        "load balance by step; null: no step was found", "rankwise.observe.by_rank.Balance | None",
+        "load balance by step; null: no step was found", "rankwise.observe.efficiency.Balance | None",
         lambda of: of.evidence.balance,
     )  # fmt: skip
     waiting = computed(
@@ -64,7 +64,7 @@ class Observation(Result):
         lambda of: of.evidence.waiting,
     )  # fmt: skip
     by_rank = computed(
-        "what each rank does with its time", "list[rankwise.observe.by_rank.RankTime]", lambda of: of.evidence.by_rank
+        "what each rank does with its time", "list[rankwise.observe.efficiency.RankTime]", lambda of: of.evidence.by_rank
     )
     hosts = computed("names of the hosts", list[str], lambda of: of.evidence.record.hosts)
     node_of_rank = computed("place in hosts of each rank; -1: not known", list[int], lambda of: of.evidence.record.node_of_rank)
@@ -331,7 +331,7 @@ def _ranks(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield the least, median and greatest times of the ranks."""
     import numpy as np
 
-    from rankwise.observe.by_rank import spread_words
+    from rankwise.observe.efficiency import spread_words
 
     if evidence.crowded is None and evidence.record.ranks > 1 and evidence.shares.total_s.any():
         shares = evidence.shares

@@ -101,15 +101,16 @@ def find_pattern(traffic: Traffic, seen: Seen | None = None) -> Pattern:
         found.kind, tuple(found.dims), tuple(found.periodic), tuple(offsets), tuple(weights), tuple(sizes),
         found.explained, np.array(found.cell_of_rank, np.int64),
     )  # fmt: skip
-    seen = seen or Seen(pairs_of(pointer, peer, *counts))
+    seen = seen or Seen(pairs_of(traffic))
     return replace(grid, naming=name_of(replace(seen, found=_halo_of(grid, seen.ranks))))
 
 
-def pairs_of(pointer: Array, peer: Array, messages: Array, volume: Array) -> Pairs:
+def pairs_of(traffic: Traffic) -> Pairs:
     """Return the pairs of ranks of a matrix by rows, without messages of a rank to itself."""
+    pointer, peer, messages, volume = map(np.asarray, (traffic.pointer, traffic.peer, traffic.messages, traffic.bytes))
     source = np.repeat(np.arange(len(pointer) - 1), np.diff(pointer))
-    apart = (source != peer) & (np.asarray(messages) > 0)
-    columns = (np.asarray(of)[apart].astype(kind) for of, kind in ((peer, int), (messages, float), (volume, float)))
+    apart = (source != peer) & (messages > 0)
+    columns = (of[apart].astype(kind) for of, kind in ((peer, int), (messages, float), (volume, float)))
     return Pairs(len(pointer) - 1, source[apart], *columns)
 
 
@@ -132,11 +133,11 @@ def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps |
         window = {rank: steps.events(events, rank) for rank in events}
         in_steps = float(np.sum(step.bytes)) * len(steps.durations_s)
         if in_steps >= _LEAST_SHARE * _sent(events) or not _sent(events):
-            pairs = pairs_of(step.pointer, step.peer, step.messages, step.bytes)
+            pairs = pairs_of(step)
             if len(pairs.source) or not np.sum(whole.bytes):
                 levels = levels_of(window) if _shares_apart(steps, events) <= _MOST_APART else NO_LEVELS
                 return Seen(pairs, levels, *_in_events(record, window, float(np.sum(pairs.bytes))), carts)
-    pairs = heavy(pairs_of(whole.pointer, whole.peer, whole.messages, whole.bytes), _LEAST_HEAVY, _LEAST_OFTEN)
+    pairs = heavy(pairs_of(whole), _LEAST_HEAVY, _LEAST_OFTEN)
     most = _MOST_EVENTS // max(1, len(events))
     levels = levels_of({rank: of_rank[:most] for rank, of_rank in events.items()})
     return Seen(pairs, levels, *_in_header(record, float(np.sum(pairs.bytes))), carts)

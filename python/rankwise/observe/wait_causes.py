@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.observe.by_rank import computing_ns
 from rankwise.observe.call_sites import NO_SITE, numbered_site, site_text
+from rankwise.observe.efficiency import computing_ns
 from rankwise.observe.record import Record
 from rankwise.observe.steps import Steps
 from rankwise.observe.waits import KINDS, Waits

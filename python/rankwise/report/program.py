@@ -15,8 +15,8 @@ from rankwise.units import format_number, format_share, format_size, format_time
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence
     from rankwise.advise.findings import Advice
-    from rankwise.observe.by_rank import RankTime
     from rankwise.observe.collective_times import CollectiveTime
+    from rankwise.observe.efficiency import RankTime
     from rankwise.observe.timeline import Span, Timeline
     from rankwise.observe.wait_causes import WaitCause
 
