@@ -34,9 +34,8 @@ class CollectiveTime(JsonRecord):
 
 @dataclass(frozen=True)
 class Called:
-    """The collective calls of a rank in the steps that are looked at, as arrays; ``at``: their labels; ``before_ns`` and
-    ``behind_ns``: what it computes from the last call on and up to the next; ``follows``: whether the next call is the next
-    of these."""
+    """The collective calls of a rank in the steps that are looked at, as arrays; ``at``: their labels; ``behind_ns``: what it
+    computes up to the next call; ``follows``: whether the next call is the next of these."""
 
     call: Array
     comm: Array

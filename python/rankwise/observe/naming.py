@@ -305,10 +305,6 @@ def _partial_doubling(seen: Seen) -> Name | None:
     return Name("recursive doubling", seen.ranks > 8, reason=f"{within}" + (", and one more partner" if rest else ""))
 
 
-def _any_numbering(seen: Seen) -> Name | None:
-    return seen.found
-
-
 def _all_pairs_and_more(seen: Seen) -> Name | None:
     """Every rank sends as much to every other, and more to some: transposes with a halo, or with particles."""
     sent = seen.pairs.bytes
@@ -345,7 +341,7 @@ _RULES: tuple[Rule, ...] = (
     _halo_and_gather,
     _one_way_halo,
     _partial_doubling,
-    _any_numbering,
+    lambda seen: seen.found,  # of any numbering
     _all_pairs_and_more,
     _irregular,
 )

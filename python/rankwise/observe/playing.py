@@ -144,6 +144,7 @@ class _Parts:
         part, busy, under_way = np.zeros(ranks, np.int64), np.zeros(ranks, bool), np.zeros(ranks, np.int64)
         self.of = np.zeros(played.has.shape, np.int64)
         self.compute: list[tuple[Array, Array]] = []
+        waited = {place for node in played.nodes for place in node.completes}
         for place, node in enumerate(played.nodes):
             has = played.has[place]
             self.compute.append((part.copy(), played.before_s[place]))
@@ -157,7 +158,7 @@ class _Parts:
             else:
                 busy = busy | has
                 if node.kind in (SEND, RECEIVE):
-                    under_way = under_way + (has & self._waited(place))
+                    under_way = under_way + (has & (place in waited))
                 elif node.kind == BLOCKING_RECEIVE or fine:
                     ends = has.copy()
                     if node.kind == BLOCKING_SEND and self.answers is not None:
@@ -179,9 +180,6 @@ class _Parts:
             found[place] = (after >= 0) & receives[after] & (partner[after, ranks] == partner[place])
             after = np.where(played.has[place], place, after)
         return found
-
-    def _waited(self, place: int) -> bool:
-        return any(place in node.completes for node in self.played.nodes)
 
     def step(self, carrier: Carrier, at_once: bool = False) -> PhasedStep | None:
         """Return the step; None where the phases of ranks contradict each other."""

@@ -160,7 +160,7 @@ class Scaling:
         walked = topology
         if ranks > MOST_FULL:
             walked = _smaller(topology)
-            if any(node.axes and len(node.axes) < len(topology.dims) for node in template.nodes):
+            if _along(template):
                 raise NoTemplateError(f"collectives along axes are predicted up to {MOST_FULL} ranks: ask for no more")
         step = laid(play(template, walked, laws, calls), carrier)
         if walked is not topology and step.phases > laid(play(template, _smaller(walked), laws, calls), carrier).phases + 8:

@@ -31,18 +31,18 @@ _MOST_LENGTHS = 12  # of steps, with which the last is compared
 _MOST_STAGES = 12  # of a step that call alike
 
 
-@dataclass(frozen=True)
-class Levels:
+@record
+class Levels(Record):
     """The periods in a rank's events: ``inner`` (of the kinds of calls alone), ``step``, ``super_step``; 0 where there is none.
 
     ``cover``: the share of calls that lie in repeated steps. ``part``: the period of the step's stages, where these call alike;
     else the step; 0 where steps do not call alike, but each ends with the same collective.
     """
 
-    inner: int
-    step: int
-    super_step: int
-    cover: float
+    inner: int = key("events of the inner step", name="inner_events", after="step")
+    step: int = key("events of the step", name="events")
+    super_step: int = key("events of a super step; 0: none", name="super_step_events")
+    cover: float = key("share of the calls in repeated steps")
     part: int
 
 
@@ -356,7 +356,7 @@ class Steps(Record):
     begins: Array
     ends: Array
     durations_s: Array
-    levels: Levels
+    levels: Levels = key("the periods", inline=True, after="after_s")
     representative: int
     sample: Array
     kinds: tuple[StepKind, ...] = key("kinds of steps; the first is the one told")
@@ -364,10 +364,6 @@ class Steps(Record):
     after_s: float = key("time after the last step")
     of: str
 
-    events_of_step = computed("events of the step", int, lambda of: of.levels.step, name="events")
-    inner_events = computed("events of the inner step", int, lambda of: of.levels.inner)
-    super_step_events = computed("events of a super step; 0: none", int, lambda of: of.levels.super_step)
-    cover = computed("share of the calls in repeated steps", float, lambda of: of.levels.cover)
     time_s = computed("time of a step, the median", float, lambda of: float(np.median(of.durations_s)))
     time_lo_s = computed("the shortest step", float, lambda of: float(of.durations_s.min()))
     time_hi_s = computed("the longest step", float, lambda of: float(of.durations_s.max()))

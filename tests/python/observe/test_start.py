@@ -248,6 +248,6 @@ def test_a_program_says_by_pcontrol_which_part_is_looked_at(kind: str, build: Bu
     part = load_record(tmp_path / "app.comm").evidence.steps
     assert whole is not None and part is not None
     assert len(part.durations_s) <= 20 < len(whole.durations_s)
-    assert part.events_of_step == 3 and whole.events_of_step % 2 == 0  # a Sendrecv has two
+    assert part.levels.step == 3 and whole.levels.step % 2 == 0  # a Sendrecv has two
     levels = [int(event["tag"]) for event in record.events[0] if record.header["calls"][event["call"]] == "MPI_Pcontrol"]
     assert levels == [0, 1, 0]
