@@ -181,7 +181,7 @@ def fit_blocks(profile: Profile, parameters: bool) -> Iterator[Block]:
     used = [f"{name}: " * (len(links) > 1) + _used(link) for name, link in links]
     yield Sentence(f"Predictions use {'; '.join(used)}.", mark=YES)
     yield Table(_FITS, [(name, link, model) for name, link in links for model in link.send.models.values()], leave=("link",))
-    why = [f"{name}: " * (len(links) > 1) + sentence(link.choice.reason) for name, link in links if link.choice]
+    why = [f"{name}: " * (len(links) > 1) + sentence(link.reason) for name, link in links if link.reason]
     cite = [_hockney(name * (len(links) > 1), link) for name, link in links if hockney.NAME in link.send.models]
     yield Listing([*(("Why", text) for text in why), *(("Cite", text) for text in cite)])
     if parameters:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -41,14 +41,6 @@ LACKING = {  # what predictions assume where a resource is not known
 }
 _CHECKSUMS, _PARTS = "checksums", ("shared", "fft3d", "work", "packing", "collectives")
 _FIX = "write a new one with 'rankwise measure' or 'rankwise profile import'"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The model that predictions use, and why, in words."""
-
-    model: str
-    reason: str
 
 
 @record
@@ -90,7 +82,10 @@ class Link(Record):
 
     send: Curve = key("a plain send", inline=True)
     variants: Mapping[str, Curve] = key("other modes, by name", factory=dict, after="reason")
-    choice: Choice | None = None
+    reason: str | None = key(
+        "why this model, in words; null: nothing was chosen, as in an imported table", default=None,
+        after="beta_loops_per_byte",
+    )  # fmt: skip
     reference_loop_s: float | None = key(
         "time of a fixed piece of work between the samples, the median; null: none was timed", default=None, above=0,
         after="send",
@@ -102,10 +97,6 @@ class Link(Record):
     beta_loops_per_byte = computed(
         "beta divided by reference_loop_s", "float | None", lambda of: of.in_loops(of.send.beta_s_per_byte)
     )
-    reason = computed(
-        "why this model, in words; null: nothing was chosen, as in an imported table", "str | None",
-        lambda of: of.choice and of.choice.reason,
-    )  # fmt: skip
     parameters: Mapping[str, Parameter] = key("figures that were measured directly, by name", factory=dict)
     loaded: Loaded | None = key("the link while others use it", default=None)
     spread: Spread | None = key(
@@ -124,11 +115,6 @@ class Link(Record):
     def together(self) -> dict[str, Curve]:
         """The ways of sending that models are fitted to together, plain sends first."""
         return {"send": self.send, **{way: self.variants[way] for way in VARIANTS if way in self.variants}}
-
-    @classmethod
-    def from_dict(cls, value: Any, what: str = "") -> Self:
-        link, reason = super().from_dict(value, what), value.get("reason")
-        return link if reason is None else replace(link, choice=Choice(link.send.model, str(reason)))
 
     def in_loops(self, time_s: float) -> float | None:
         """Return a time as a multiple of the reference loop; None where that was not timed."""

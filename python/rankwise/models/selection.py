@@ -16,7 +16,7 @@ import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel, Parameter
-from rankwise.machine.profile import Choice, Link
+from rankwise.machine.profile import Link
 from rankwise.models import hockney, loggp, max_rate, pchip, piecewise
 from rankwise.models.curve import curve_of
 from rankwise.models.measured import Measured
@@ -94,12 +94,11 @@ def fit_link(
         }
     if model in left_out:
         raise ValueError(f"{left_out[model]}; choose another model")
-    choice = _asked_for(model, scores) if model != "auto" else _choose(scores, left_out, measured)
+    chosen, reason = _asked_for(model, scores) if model != "auto" else _choose(scores, left_out, measured)
     curves = {
-        way: curve_of(measured[way], {name: ways[way] for name, ways in fitted.items()}, choice.model, statistic)
-        for way in measured
+        way: curve_of(measured[way], {name: ways[way] for name, ways in fitted.items()}, chosen, statistic) for way in measured
     }
-    return Link(curves.pop("send"), curves, choice)
+    return Link(curves.pop("send"), curves, reason)
 
 
 def _require_sensible(name: str, ways: Mapping[str, LinkModel], measured: Measured) -> None:
@@ -173,7 +172,8 @@ def _misses(ways: Mapping[str, LinkModel], measured: Measured) -> bool:
     )
 
 
-def _choose(scores: Mapping[str, Score], left_out: Mapping[str, str], measured: Measured) -> Choice:
+def _choose(scores: Mapping[str, Score], left_out: Mapping[str, str], measured: Measured) -> tuple[str, str]:
+    """Return the model that predictions are to use, and why, in words."""
     not_fitted = "".join(f"; {reason}" for reason in left_out.values())
     if pchip.NAME not in scores:  # then there is nothing to choose from
         raise ValueError(left_out[pchip.NAME])
@@ -187,8 +187,8 @@ def _choose(scores: Mapping[str, Score], left_out: Mapping[str, str], measured: 
     if sizes < _LEAST_TESTED:
         few = f"{sizes} sizes are too few to test models ({_LEAST_TESTED} needed)"
         if hockney.NAME in fits:
-            return Choice(hockney.NAME, f"{few}, and one line misses no point by more than its noise{not_fitted}")
-        return Choice(pchip.NAME, f"{few}{not_fitted}")
+            return hockney.NAME, f"{few}, and one line misses no point by more than its noise{not_fitted}"
+        return pchip.NAME, f"{few}{not_fitted}"
     better = [name for name, score in fits.items() if score.beats(table)]
     chosen = min(better, key=lambda name: scores[name].error, default=pchip.NAME)
     if chosen == pchip.NAME:
@@ -198,9 +198,9 @@ def _choose(scores: Mapping[str, Score], left_out: Mapping[str, str], measured: 
     if max(np.abs(np.log(pchip.curve(way.sizes, way.times_s)(size) / time_s)) for way in measured.values()
            for size, time_s in zip(way.sizes, way.times_s, strict=True)) > _NOT_MONOTONE:  # fmt: skip
         why += ". Times are not monotone: noise"
-    return Choice(chosen, why + not_fitted)
+    return chosen, why + not_fitted
 
 
-def _asked_for(model: str, scores: Mapping[str, Score]) -> Choice:
+def _asked_for(model: str, scores: Mapping[str, Score]) -> tuple[str, str]:
     told = f", {100 * scores[model].error:.1f} % off on held-out sizes" if scores[model].errors.size else ""
-    return Choice(model, f"the model that was asked for{told}")
+    return model, f"the model that was asked for{told}"

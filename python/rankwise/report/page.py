@@ -155,12 +155,12 @@ def _choices(links: Mapping[str, Link]) -> list[str]:
     """Tell for each link class why its model was chosen, and that model's own parameters."""
     told = []
     for name, link in links.items():
-        if link.choice is None:
+        if link.reason is None:
             continue
         named = link.explained_by()
         parameters = "; ".join(f"{key} {_parameter(key, found)}" for key, found in link.send.models[named].parameters.items())
         told.append(
-            f"{name}: {link.send.model} answers for predictions ({link.choice.reason})."
+            f"{name}: {link.send.model} answers for predictions ({link.reason})."
             + (f" What {named} {'predicts' if named == link.send.model else 'explains'}: {parameters}." if parameters else "")
         )
     return told

@@ -24,7 +24,7 @@ def _figure(value: float, ends: Interval | None) -> str:
 
 
 def _told(link: Link) -> Iterator[str]:
-    yield link.choice.reason if link.choice else "no choice"
+    yield link.reason or "no choice"
     for way, curve in {"send": link.send, **link.variants}.items():
         yield f"  {way} by {curve.model}, {_figure(curve.alpha_s, curve.alpha_ci_s)} {curve.alpha_method}"
         yield f"    beta {_figure(curve.beta_s_per_byte, curve.beta_ci_s_per_byte)}, {curve.samples} samples"

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from rankwise.errors import InputError
-from rankwise.machine.profile import Choice
 from rankwise.measure.imports import import_profile
 
 DATA = Path(__file__).parents[3] / "data"
@@ -83,6 +82,6 @@ def test_wrong_values_in_the_further_columns_are_refused(tmp_path: Path, row: st
 def test_a_new_send_curve_drops_what_was_said_of_the_old_one() -> None:
     path = DATA / "werner2023_pingpong.csv"
     base = import_profile([path], "other-node", "x")
-    link = replace(base.links["other-node"], choice=Choice("hockney", "asked for"), reference_loop_s=1e-5)
+    link = replace(base.links["other-node"], reason="asked for", reference_loop_s=1e-5)
     new = import_profile([path], "other-node", "x", base=replace(base, links={"other-node": link})).links["other-node"]
-    assert (new.choice, new.reference_loop_s) == (None, None)
+    assert (new.reason, new.reference_loop_s) == (None, None)
