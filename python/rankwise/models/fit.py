@@ -91,15 +91,6 @@ def fit_line_in_logs(sizes: Floats, times_s: Floats) -> tuple[float, float]:
     return alpha, beta
 
 
-def relative_residuals(sizes: Floats, times_s: Floats, lines: list[Line]) -> Floats:
-    """Return (model - time) / time of every row."""
-    model = np.empty_like(times_s)
-    for line in lines:
-        rows = slice(line.first, line.last + 1)
-        model[rows] = line.alpha_s + line.beta_s_per_byte * sizes[rows]
-    return model / times_s - 1.0
-
-
 def find_lines(
     sizes: Floats, times_s: Floats, noise: float = 1e-3, most: int = MOST_SEGMENTS, line: LineFit = fit_line_in_logs
 ) -> list[Line]:

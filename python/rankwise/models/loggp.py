@@ -21,7 +21,7 @@ import numpy as np
 from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel, Segment
 from rankwise.models.fit import find_lines, fit_line_in_logs
-from rankwise.models.measured import Measured, Way, refits, rms_error, scale, squared_error, steps, with_intervals
+from rankwise.models.measured import Measured, Way, of_all_ways, scale, squared_error, steps, with_intervals
 
 NAME = "loggp"
 NEEDS = ("exchange", "exchange-gap")
@@ -51,10 +51,7 @@ class _Estimate:
 
     def send(self, sizes: Floats, threshold: float | None) -> Floats:
         late = sizes >= (np.inf if threshold is None else threshold)
-        return np.where(late, self.ssend(sizes), self.alpha_s + self.beta * sizes)
-
-    def ssend(self, sizes: Floats) -> Floats:
-        return np.asarray(self.alpha_s + self.handshake_s + self.late_beta * sizes)
+        return np.where(late, self.alpha_s + self.handshake_s, self.alpha_s) + self.bytes_s(sizes, threshold)
 
     def bytes_s(self, sizes: Floats, threshold: float | None) -> Floats:
         late = sizes >= (np.inf if threshold is None else threshold)
@@ -68,22 +65,12 @@ def fit(measured: Measured) -> dict[str, LinkModel]:
         raise ValueError(f"loggp needs both directions at once and bursts: {' and '.join(missing)} not measured")
     structure = _structure(measured)
     estimate = _estimate(measured, structure)
-    found = refits(measured, lambda ways: _parameters(_estimate(ways, structure), structure, measured))
-    parameters = with_intervals(_parameters(estimate, structure, measured), found, measured["send"].deviations)
+    parameters = with_intervals(measured, lambda ways: _parameters(_estimate(ways, structure), structure, measured))
     if structure.threshold is not None:
         parameters["rendezvous_from_bytes"] = parameters["rendezvous_from_bytes"].exactly()
     threshold = f"threshold {structure.threshold:.0f} B" if structure.threshold is not None else "no threshold"
-    return {
-        name: LinkModel(
-            NAME,
-            _segments(estimate, structure, name),
-            f"least squares of all modes together, {threshold}",
-            rms_error(_times(estimate, structure, name, way.sizes), way.times_s),
-            parameters=parameters,
-            parameter_count=len(parameters),
-        )
-        for name, way in measured.items()
-    }
+    method = f"least squares of all modes together, {threshold}"
+    return of_all_ways(NAME, measured, parameters, method, lambda name: _segments(estimate, structure, name))
 
 
 def _structure(measured: Measured) -> _Structure:
@@ -188,18 +175,6 @@ def _parameters(estimate: _Estimate, structure: _Structure, measured: Measured) 
         parameters["rendezvous_from_bytes"] = structure.threshold
         parameters["rendezvous_gap_s_per_byte"] = estimate.late_beta
     return parameters
-
-
-def _times(estimate: _Estimate, structure: _Structure, name: str, sizes: Floats) -> Floats:
-    if name == "ssend":
-        return estimate.ssend(sizes)
-    send = estimate.send(sizes, structure.threshold)
-    bytes_s = estimate.bytes_s(sizes, structure.threshold)
-    if name == "send":
-        return send
-    if name == "exchange":
-        return np.asarray(send - estimate.stall_s + np.maximum(estimate.overhead_s, estimate.blocking * bytes_s))
-    return np.maximum(estimate.gap_s, (1 + estimate.blocking) * bytes_s)
 
 
 def _segments(estimate: _Estimate, structure: _Structure, name: str) -> tuple[Segment, ...]:

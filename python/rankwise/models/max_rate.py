@@ -20,7 +20,7 @@ import numpy as np
 from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel, Parameter, Segment
 from rankwise.models.fit import fit_line_in_logs
-from rankwise.models.measured import Measured, refits, rms_error, scale, squared_error, steps, with_intervals
+from rankwise.models.measured import Measured, of_all_ways, scale, squared_error, steps, with_intervals
 
 NAME = "max-rate"
 _AT_ONCE = ("exchange", "exchange-gap")
@@ -37,9 +37,7 @@ class _Estimate:
     factor: float
     factor_from: float | None
 
-    def time_s(self, name: str, sizes: Floats) -> Floats:
-        if name not in _AT_ONCE:
-            return np.asarray(self.alpha_s + self.handshake_s * (name == "ssend") + self.beta * sizes)
+    def at_once_s(self, sizes: Floats) -> Floats:
         busy = sizes >= (np.inf if self.factor_from is None else self.factor_from)
         return np.asarray((self.shared_alpha_s + self.shared_beta * sizes) * np.where(busy, self.factor, 1.0))
 
@@ -72,26 +70,13 @@ def fit(measured: Measured, injection: Parameter | None = None) -> dict[str, Lin
         raise ValueError("max-rate needs messages that share a node's limit: exchange not measured")
     from_bytes = _busy_from(measured)
     estimate = _estimate(measured, from_bytes)
-    values = estimate.parameters(measured)
-    # A rate that a column does not show (bytes cost nothing) is taken as unmoved.
-    others = refits(measured, lambda ways: values | _estimate(ways, from_bytes).parameters(measured))
-    parameters = with_intervals(values, others, measured["send"].deviations)
+    parameters = with_intervals(measured, lambda ways: _estimate(ways, from_bytes).parameters(measured))
     if from_bytes is not None:
         parameters["contention_from_bytes"] = parameters["contention_from_bytes"].exactly()
     if injection is not None:
         parameters["injection_bytes_per_s"] = injection
     found = f"contention from {from_bytes:.0f} B" if from_bytes is not None else "no contention"
-    return {
-        name: LinkModel(
-            NAME,
-            estimate.segments(name),
-            f"least squares of all modes together, {found}",
-            rms_error(estimate.time_s(name, way.sizes), way.times_s),
-            parameters=parameters,
-            parameter_count=len(parameters),
-        )
-        for name, way in measured.items()
-    }
+    return of_all_ways(NAME, measured, parameters, f"least squares of all modes together, {found}", estimate.segments)
 
 
 def _at_once(measured: Measured) -> tuple[Floats, Floats]:
@@ -107,7 +92,7 @@ def _busy_from(measured: Measured) -> float | None:
 
     def criterion(from_bytes: float | None) -> float:
         estimate = _estimate(measured, from_bytes)
-        error = squared_error(estimate.time_s("exchange", sizes), times_s)
+        error = squared_error(estimate.at_once_s(sizes), times_s)
         parameters = 2 if from_bytes is None else 4
         return float(sizes.size * np.log(error / sizes.size + noise**2) + parameters * np.log(sizes.size))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rankwise.arrays import Floats
-from rankwise.machine.link import Parameter, Point, Segment
+from rankwise.machine.link import LinkModel, Parameter, Point, Segment
 from rankwise.records import Interval
 from rankwise.statistics import Deviations
 
@@ -66,12 +66,6 @@ class Way:
 Measured = Mapping[str, Way]
 
 
-def refits(measured: Measured, estimate: Callable[[Measured], dict[str, float]]) -> list[dict[str, float]]:
-    """Return an estimate of all ways together at each column that they have in common."""
-    count = min(int(way.columns_s.shape[1]) for way in measured.values())
-    return [estimate({name: way.column(i) for name, way in measured.items()}) for i in range(count)]
-
-
 def scale(shape: Floats, missing_s: Floats, times_s: Floats) -> float:
     """Return the factor, at least 0, by which ``shape`` comes closest to ``missing_s``, weighted by the rows' times."""
     weighted = shape / times_s
@@ -89,15 +83,42 @@ def rms_error(model_s: Floats, times_s: Floats) -> float:
     return float(np.sqrt(squared_error(model_s, times_s) / times_s.size))
 
 
-def with_intervals(
-    values: Mapping[str, float], refits: Sequence[Mapping[str, float]], deviations: Deviations
-) -> dict[str, Parameter]:
-    """Give each parameter the 95 % interval of its refits, one for each column."""
+def with_error(model: LinkModel, way: Way) -> LinkModel:
+    """Return a model with its root mean square relative difference from the rows that it was fitted to."""
+    at = np.searchsorted([segment.from_bytes for segment in model.segments], way.sizes, side="right") - 1
+    lines = np.array([(segment.alpha_s, segment.beta_s_per_byte) for segment in model.segments])[np.maximum(at, 0)]
+    return replace(model, relative_error=rms_error(lines[:, 0] + lines[:, 1] * way.sizes, way.times_s))
+
+
+def with_intervals(measured: Measured, estimate: Callable[[Measured], Mapping[str, float]]) -> dict[str, Parameter]:
+    """Estimate parameters of all ways together, with the 95 % intervals of refits: one for each column that all ways have.
+
+    What a refit does not show is taken as unmoved.
+    """
+    values, deviations = estimate(measured), measured["send"].deviations
+    count = min(int(way.columns_s.shape[1]) for way in measured.values())
+    refits = [estimate({name: way.column(i) for name, way in measured.items()}) for i in range(count)]
 
     def spread(name: str, value: float) -> Interval | None:
-        return deviations.interval(value, np.array([refit[name] for refit in refits])) if refits else None
+        return deviations.interval(value, np.array([refit.get(name, value) for refit in refits])) if refits else None
 
     return {name: Parameter(value, spread(name, value)) for name, value in values.items()}
+
+
+def of_all_ways(
+    name: str,
+    measured: Measured,
+    parameters: Mapping[str, Parameter],
+    method: str,
+    segments: Callable[[str], tuple[Segment, ...]],
+) -> dict[str, LinkModel]:
+    """Return a model whose ways of sending share their parameters; ``segments``: those of a way."""
+    return {
+        way: with_error(
+            LinkModel(name, segments(way), method, parameters=parameters, parameter_count=len(parameters)), measured[way]
+        )
+        for way in measured
+    }
 
 
 def steps(*lines: tuple[float, float, float]) -> tuple[Segment, ...]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from rankwise.arrays import Floats
 from rankwise.machine.link import LinkModel, Segment
-from rankwise.models.measured import Way, rms_error
+from rankwise.models.measured import Way, with_error
 
 NAME = "pchip"
 _LEAST_SHIFT = 8.0
@@ -38,12 +37,8 @@ def fit(way: Way) -> LinkModel:
     last = places[-1]
     beta = max(time_s(2 * last) - times_s[-1], 0.0) / last
     segments.append(Segment(last, None, times_s[-1] - beta * last, beta))
-    model = LinkModel(
-        NAME, tuple(segments), "monotone interpolation of the logarithms between the rows of the table",
-        parameter_count=int(way.sizes.size),
-    )  # fmt: skip
-    at_rows = np.array([model.time_s(size) for size in sizes])
-    return replace(model, relative_error=rms_error(at_rows, way.times_s))
+    method = "monotone interpolation of the logarithms between the rows of the table"
+    return with_error(LinkModel(NAME, tuple(segments), method, parameter_count=int(way.sizes.size)), way)
 
 
 def pooled(values: Floats) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.machine.link import LinkModel, Segment
-from rankwise.models.fit import MOST_SEGMENTS, Line, LineFit, find_lines, fit_line, fit_line_in_logs, refit, relative_residuals
-from rankwise.models.measured import Way
+from rankwise.models.fit import MOST_SEGMENTS, Line, LineFit, find_lines, fit_line, fit_line_in_logs, refit
+from rankwise.models.measured import Way, with_error
 
 NAME = "piecewise"
 _TABLE_NOISE = 0.05  # relative, of a row in a table that says nothing of its spread
@@ -14,8 +14,8 @@ _TABLE_NOISE = 0.05  # relative, of a row in a table that says nothing of its sp
 
 def fit(way: Way, line: LineFit = fit_line_in_logs, most: int = MOST_SEGMENTS) -> LinkModel:
     """Fit at most so many lines between breaks. An eager or rendezvous limit that the data shows is one of the breaks."""
-    x, y = way.sizes, way.times_s
-    lines = find_lines(x, y, way.noise, most, line)
+    x = way.sizes
+    lines = find_lines(x, way.times_s, way.noise, most, line)
     refits = [refit(x, way.column(i).times_s, lines, line) for i in range(way.columns_s.shape[1])]
     segments = []
     for i, one in enumerate(lines):
@@ -26,14 +26,8 @@ def fit(way: Way, line: LineFit = fit_line_in_logs, most: int = MOST_SEGMENTS) -
         start = 0 if i == 0 else int(x[one.first])
         end = None if i == len(lines) - 1 else int(x[lines[i + 1].first])
         segments.append(Segment(start, end, one.alpha_s, one.beta_s_per_byte, *ends))
-    residuals = relative_residuals(x, y, lines)
-    return LinkModel(
-        NAME,
-        tuple(segments),
-        f"least squares of the logarithms, {len(lines)} segment(s), breaks by the Bayesian information criterion",
-        float(np.sqrt(np.mean(residuals**2))),
-        parameter_count=3 * len(lines) - 1,
-    )
+    method = f"least squares of the logarithms, {len(lines)} segment(s), breaks by the Bayesian information criterion"
+    return with_error(LinkModel(NAME, tuple(segments), method, parameter_count=3 * len(lines) - 1), way)
 
 
 def ends(way: Way) -> tuple[Line, Line]:

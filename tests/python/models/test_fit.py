@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rankwise.machine.link import Point
 from rankwise.models import hockney, piecewise
 from rankwise.models.curve import curve_from_table, curve_of
-from rankwise.models.fit import Line, _costs, find_lines, fit_line, fit_line_in_logs, refit, relative_residuals
+from rankwise.models.fit import _costs, find_lines, fit_line, fit_line_in_logs, refit
 from rankwise.models.measured import Way
 from synthetic_machine import measure
 
@@ -97,8 +97,6 @@ def test_the_breaks_are_the_best_of_all_for_their_number() -> None:
     again = refit(x, 2 * times, find_lines(x, times))
     assert [(line.first, line.last) for line in again] == [(0, 3), (4, 7), (8, 11)]
     assert again[1].alpha_s == pytest.approx(60) and again[1].beta_s_per_byte == pytest.approx(4)
-    residuals = relative_residuals(x[:4], np.full(4, 2.0), [Line(0, 1, 1.0, 1.0), Line(2, 3, 3.0, 0.0)])
-    assert residuals.tolist() == [0.0, 0.5, 0.5, 0.5]
 
 
 def test_noise_alone_makes_no_breaks() -> None:

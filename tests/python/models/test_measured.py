@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rankwise.machine.link import Parameter, Segment
-from rankwise.models.measured import Way, refits, rms_error, scale, squared_error, steps, with_intervals
+from rankwise.machine.link import LinkModel, Parameter, Segment
+from rankwise.models.measured import Measured, Way, rms_error, scale, squared_error, steps, with_error, with_intervals
 from rankwise.models.uncertain import Range, bounds
 from rankwise.statistics import Deviations
 
@@ -56,12 +56,24 @@ def test_rows_have_the_intervals_of_their_columns() -> None:
 
 def test_refits_are_of_the_columns_that_all_ways_have() -> None:
     shorter = Way(SIZES, WAY.times_s, (3,) * 3, WAY.columns_s[:, :2] * 2, WAY.deviations)
-    found = refits({"send": WAY, "ssend": shorter}, lambda ways: {name: float(way.times_s[0]) for name, way in ways.items()})
-    assert found == [{"send": 1.1, "ssend": 2.2}, {"send": 0.9, "ssend": 1.8}]
-    values, others = {"send": 1.0}, [{"send": 1.1}, {"send": 0.9}, {"send": 1.0}]
-    interval = WAY.deviations.interval(1.0, np.array([1.1, 0.9, 1.0]))
-    assert with_intervals(values, others, WAY.deviations) == {"send": Parameter(1.0, interval)}
-    assert with_intervals(values, [], WAY.deviations) == {"send": Parameter(1.0, None)}
+
+    def first(ways: Measured) -> dict[str, float]:
+        return {name: float(way.times_s[0]) for name, way in ways.items()}
+
+    of_two = (WAY.deviations.interval(1.0, np.array(row)) for row in ([1.1, 0.9], [2.2, 1.8]))
+    sent, both = with_intervals({"send": WAY}, first), with_intervals({"send": WAY, "ssend": shorter}, first)
+    assert both == {name: Parameter(1.0, ends) for name, ends in zip(("send", "ssend"), of_two, strict=True)}
+    assert sent == {"send": Parameter(1.0, WAY.deviations.interval(1.0, np.array([1.1, 0.9, 1.0])))}
+    assert with_intervals({"send": Way.exact(SIZES, WAY.times_s)}, first) == {"send": Parameter(1.0, None)}
+    seen = with_intervals({"send": WAY}, lambda ways: first(ways) if ways["send"] is WAY else {})
+    assert seen == {"send": Parameter(1.0, WAY.deviations.interval(1.0, np.ones(3)))}  # what no column shows is unmoved
+
+
+def test_the_error_of_a_model_is_that_of_its_lines_at_the_rows() -> None:
+    line, flat = Segment(0, 2, 1.0, 1.0), Segment(2, None, 3.0, 0.0)
+    way = Way.exact(np.arange(4.0), np.full(4, 2.0))
+    assert with_error(LinkModel("a", (line, flat), ""), way).relative_error == pytest.approx(np.sqrt(3 * 0.25 / 4))
+    assert with_error(LinkModel("a", (Segment(2, None, 3.0, 0.0),), ""), way).relative_error == pytest.approx(0.5)
 
 
 def test_bounds_lie_at_the_corners_of_the_ranges() -> None:
