@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from rankwise import _core
@@ -203,8 +203,8 @@ class Chooser:
             candidates,
             _core.reason(ranked, [c.interval_s for c in candidates]),
             (
-                *self._size_changes(question, contest, size_steps(LEAST_BYTES, MOST_BYTES), meter),
-                *self._crossover_cutoffs(question, meter),
+                *self._crossovers(question, "bytes", size_steps(LEAST_BYTES, MOST_BYTES), meter),
+                *self._crossovers(question, "cutoff", cutoff_steps(question), meter),
             ),
             _core.reason([ranked[i] for i in usable], [candidates[i].interval_s for i in usable]),
             tuple(self._model.assumed(self._placement(math.prod(question.grid)))),
@@ -219,7 +219,7 @@ class Chooser:
         for cutoff in cutoffs:
             contest = self._contest(question, cutoff)
             firsts = {size: self._asked(contest.first, size) for size in steps}
-            changes = self._size_changes(question, contest, steps, SILENT)
+            changes = list(self._crossovers(replace(question, cutoff=cutoff), "bytes", steps, SILENT))
             winners = ((least_bytes, firsts[least_bytes].name), *((change.at, change.after) for change in changes))
             known = [size for size, first in firsts.items() if not self._extrapolates(contest, first, size)]
             rows.append(MapRow(cutoff, winners, tuple(changes), max(known, default=least_bytes)))
@@ -272,7 +272,7 @@ class Chooser:
         return self._model.interval(ranked.mode, sizes, ranked, cost_on, self._model.quicker(placement))
 
     def _told_apart(
-        self, question: Question, contest: _core.Contest, one: _core.Ranked, other: _core.Ranked, block_bytes: int
+        self, question: Question, one: _core.Ranked, other: _core.Ranked, contest: _core.Contest, block_bytes: int
     ) -> bool:
         """Tell whether the intervals of two candidates do not meet at a size."""
         ends = []
@@ -287,26 +287,42 @@ class Chooser:
     def _extrapolates(self, contest: _core.Contest, ranked: _core.Ranked, block_bytes: int) -> bool:
         return self._model.extrapolates(ranked.mode, sizes_of(contest.message_blocks(ranked), block_bytes))
 
-    def _size_changes(self, question: Question, contest: _core.Contest, steps: Sequence[int], meter: Meter) -> list[Crossover]:
-        """Return where, at a contest's cutoff, another candidate takes over as blocks grow: to the byte."""
-        return list(
-            _crossovers("bytes", steps, meter, lambda size: self._asked(contest.first, size),
-                        lambda first, size: self._extrapolates(contest, first, size),
-                        lambda one, other, size: self._told_apart(question, contest, one, other, size))
-        )  # fmt: skip
+    def _crossovers(self, question: Question, axis: str, places: Sequence[int], meter: Meter) -> Iterator[Crossover]:
+        """Yield where another candidate takes over as blocks or the cutoff grow. Between two places with different winners the
+        change is halved down to 1."""
 
-    def _crossover_cutoffs(self, question: Question, meter: Meter) -> list[Crossover]:
-        """Return where, at the size asked for, another candidate takes over as the cutoff grows."""
+        def asked(place: int) -> tuple[_core.Contest, int]:
+            cutoff, block_bytes = (question.cutoff, place) if axis == "bytes" else (place, question.block_bytes)
+            return self._contest(question, cutoff), block_bytes
 
-        def winner(cutoff: int) -> _core.Ranked:
-            return self._asked(self._contest(question, cutoff).first, question.block_bytes)
+        def winner(place: int) -> _core.Ranked:
+            contest, block_bytes = asked(place)
+            return self._asked(contest.first, block_bytes)
 
-        return list(
-            _crossovers("cutoff", cutoff_steps(question), meter, winner,
-                        lambda first, k: self._extrapolates(self._contest(question, k), first, question.block_bytes),
-                        lambda one, other, k: self._told_apart(
-                            question, self._contest(question, k), one, other, question.block_bytes))
-        )  # fmt: skip
+        def between(low: int, first: _core.Ranked, high: int, last: _core.Ranked) -> Iterator[Crossover]:
+            if first.name == last.name:
+                return
+            if high - low == 1:
+
+                def apart(place: int) -> bool:
+                    return self._told_apart(question, first, last, *asked(place))
+
+                below, above = ([place for place in places if (place < high) == side] for side in (True, False))
+                band = _reach(below[::-1], high, apart), _reach(above, high, apart)
+                contest, block_bytes = asked(high)
+                yield Crossover(axis, high, first.name, last.name, self._extrapolates(contest, last, block_bytes), *band)
+                return
+            middle = (low + high) // 2
+            halfway = winner(middle)
+            yield from between(low, first, middle, halfway)
+            yield from between(middle, halfway, high, last)
+
+        winners = []
+        for place in places:
+            winners.append(winner(place))
+            meter.advance()
+        for (low, first), (high, last) in pairwise(zip(places, winners, strict=True)):
+            yield from between(low, first, high, last)
 
 
 def steps_of(question: Question) -> int:
@@ -342,35 +358,3 @@ def _reach(places: Sequence[int], at: int, apart: Callable[[int], bool]) -> int 
             near, far = (near, middle) if apart(middle) else (middle, far)
         return near
     return None
-
-
-def _crossovers(
-    axis: str,
-    places: Sequence[int],
-    meter: Meter,
-    winner: Callable[[int], _core.Ranked],
-    extrapolates: Callable[[_core.Ranked, int], bool],
-    told_apart: Callable[[_core.Ranked, _core.Ranked, int], bool],
-) -> Iterator[Crossover]:
-    """Yield where the winner changes. Between two places with different winners the change is halved down to 1."""
-
-    def between(low: int, first: _core.Ranked, high: int, last: _core.Ranked) -> Iterator[Crossover]:
-        if first.name == last.name:
-            return
-        if high - low == 1:
-            apart = partial(told_apart, first, last)
-            below, above = ([place for place in places if (place < high) == side] for side in (True, False))
-            band = _reach(below[::-1], high, apart), _reach(above, high, apart)
-            yield Crossover(axis, high, first.name, last.name, extrapolates(last, high), *band)
-            return
-        middle = (low + high) // 2
-        halfway = winner(middle)
-        yield from between(low, first, middle, halfway)
-        yield from between(middle, halfway, high, last)
-
-    winners = []
-    for place in places:
-        winners.append(winner(place))
-        meter.advance()
-    for i in range(len(places) - 1):
-        yield from between(places[i], winners[i], places[i + 1], winners[i + 1])

@@ -80,12 +80,11 @@ class Simulator:
 
     def timeline(self, row: Row, platform: Platform, placement: Placement) -> Timeline:
         """Simulate a row's case once more, and return the time line of the repetition. Raises InputError."""
-        from rankwise.engines.timelines import MOST_RANKS, simulated
+        from rankwise.engines.timelines import require_few, simulated
 
         stand_in = row.case.as_simulated()
         places = placement.of(stand_in)
-        if places.ranks > MOST_RANKS:
-            raise InputError(f"{places.ranks} ranks are too many for a time line: give at most {MOST_RANKS}")
+        require_few(places.ranks)
         run = simulation_of(stand_in, [stand_in.item], platform, placement)
         with tempfile.TemporaryDirectory(prefix="rankwise-") as scratch:
             path = Path(scratch) / "trace"

@@ -36,7 +36,7 @@ Events = dict[int, list[tuple[Any, ...]]]
 def predicted(model: Priced, case: Case, placement: _core.Placement) -> Timeline:
     """Return the time line of a round as the judge walks it, every rank at its
     place. Raises InputError for what it cannot walk."""
-    _few(placement.ranks)
+    require_few(placement.ranks)
     program, block_bytes = _program(case), case.block_bytes or 0
     walk, scale = _of_all(program, placement)
     try:
@@ -107,16 +107,8 @@ def simulated(trace: Trace, placement: _core.Placement, machine: _core.Machine, 
         start_s, end_s, name = _call_at(calls[message.source], message.sent_s, ("Send", "Ssend", "Sendrecv"), last=True)
         blocking = name in ("Send", "Ssend", "Sendrecv")
         posted = (start_s, end_s) if blocking else (message.sent_s, message.sent_s)
-        events[message.source].append(
-            _event(
-                *posted,
-                message.bytes,
-                message.dest,
-                message.tag,
-                0 if blocking else request,
-                BLOCKING_SEND if blocking else SEND,
-            )
-        )
+        how = (0, BLOCKING_SEND) if blocking else (request, SEND)
+        events[message.source].append(_event(*posted, message.bytes, message.dest, message.tag, *how))
         start_s, end_s, name = _call_at(calls[message.dest], message.arrived_s, _WAITS)
         peer_and_tag = (message.bytes, message.source, message.tag)
         if name in ("Recv", "Sendrecv"):
@@ -306,6 +298,7 @@ def _message_words(placement: _core.Placement, machine: _core.Machine | None, ra
     return f"{'latency' if alpha_s > beta_s_per_byte * message.bytes else 'bytes'} of {about}"
 
 
-def _few(ranks: int) -> None:
+def require_few(ranks: int) -> None:
+    """Raise InputError for more ranks than a time line has room for."""
     if ranks > MOST_RANKS:
         raise InputError(f"{ranks} ranks are too many for a time line: give at most {MOST_RANKS}")

@@ -131,18 +131,18 @@ def _read_machine(machine: ElementTree.Element, source: Source) -> Topology:
             memory_bytes += _integer(element, "local_memory", default=0)
         elif kind == "Package":
             cpu_model = cpu_model or _info(element, "CPUModel")
-    caches = [
+    caches = tuple(
         Cache(_integer(element, "depth"), _integer(element, "cache_size", default=0), tuple(sorted(pus_under[element])))
         for element in machine.iter("object")
         if re.fullmatch(r"L\di?Cache", element.get("type", ""))
         and element.get("cache_type") != _INSTRUCTION_CACHE
         and element in pus_under
-    ]
-    return Topology.assemble(
+    )
+    return Topology(
         host=_info(machine, "HostName") or "unknown",
         cpu_model=" ".join((cpu_model or _info(machine, "CPUModel") or "unknown").split()),
         memory_bytes=memory_bytes,
-        numa_nodes=[index for index, _ in nodes] or [0],
+        numa_nodes=tuple(index for index, _ in nodes) or (0,),
         pus=pus_of(core_of=core_of, socket_of=socket_of, numa_node_of=_nearest_node(nodes, pus_under, core_of)),
         caches=caches,
         allowed=_allowed(machine.get("allowed_cpuset"), core_of),
@@ -162,17 +162,17 @@ def _nearest_node(
     return nearest
 
 
-def _allowed(bitmap: str | None, pus: dict[int, ElementTree.Element | int]) -> list[int]:
+def _allowed(bitmap: str | None, pus: dict[int, ElementTree.Element | int]) -> tuple[int, ...]:
     """Return the PUs whose bit is set in hwloc's bitmap: 32-bit words, the highest first; ``0xf...f`` has no end."""
     if bitmap is None:
-        return list(pus)
+        return tuple(pus)
     words = bitmap.split(",")
     endless = words[0] == "0xf...f"
     words = words[1:] if endless else words
     if len(words) > _MOST_WORDS or any(not re.fullmatch(r"(0x)?[0-9a-fA-F]{1,8}|", word) for word in words):
         raise ValueError(f"its allowed_cpuset '{bitmap[:40]}' is not a bitmap")
     bits = int("".join(word.removeprefix("0x").rjust(8, "0") for word in words) or "0", 16)
-    return [pu for pu in pus if (endless and pu >= 32 * len(words)) or (bits >> pu) & 1]
+    return tuple(pu for pu in pus if (endless and pu >= 32 * len(words)) or (bits >> pu) & 1)
 
 
 def _integer(element: ElementTree.Element, name: str, default: int | None = None) -> int:

@@ -55,7 +55,7 @@ def read_sysfs(root: Path = Path("/")) -> Topology:
     """
     cpus = _online(root)
     try:
-        return Topology.assemble(
+        return Topology(
             host=read_file(root / "proc/sys/kernel/hostname") or "unknown",
             cpu_model=cpu_model(root),
             memory_bytes=memory_bytes(root),
@@ -129,7 +129,7 @@ def _node_of(root: Path, cpus: tuple[int, ...]) -> dict[int, int]:
     return {cpu: node_of[cpu] for cpu in cpus}
 
 
-def _caches(root: Path, cpus: tuple[int, ...]) -> list[Cache]:
+def _caches(root: Path, cpus: tuple[int, ...]) -> tuple[Cache, ...]:
     caches = []
     seen: set[tuple[str, int]] = set()  # each file costs a system call: read a shared cache once
     online = set(cpus)
@@ -150,7 +150,7 @@ def _caches(root: Path, cpus: tuple[int, ...]) -> list[Cache]:
                 if not re.fullmatch(r"[1-9]", level):
                     raise ValueError(f"{place}/level is '{level[:40]}'")
                 caches.append(Cache(int(level), _cache_size(place), pus))
-    return caches
+    return tuple(caches)
 
 
 def _cache_size(place: str) -> int:

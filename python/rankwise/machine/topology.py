@@ -7,7 +7,7 @@ PU, so that every source of discovery gives the same numbers; NUMA nodes keep th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, Self, get_args
@@ -41,7 +41,7 @@ class Cache(Record):
 class Topology(Record):
     """One computer. ``allowed`` are the PUs that this process may use (affinity mask, cgroup's cpuset).
 
-    Raises ValueError when the parts contradict each other.
+    Nodes, caches and allowed PUs are put in order. Raises ValueError when the parts contradict each other.
     """
 
     host: str = key("name of the host")
@@ -54,6 +54,9 @@ class Topology(Record):
     source: Source = key("where it is from")
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "numa_nodes", tuple(sorted(set(self.numa_nodes))))
+        object.__setattr__(self, "caches", tuple(sorted(self.caches, key=lambda cache: (cache.level, cache.pus))))
+        object.__setattr__(self, "allowed", tuple(sorted(set(self.allowed))))
         known = {pu.os_index for pu in self.pus}
         if not known:
             raise ValueError("it has no processor")
@@ -194,35 +197,13 @@ class Topology(Record):
         except (ValueError, TypeError) as error:
             raise InputError(f"topology cannot be used ({error}): discover the machine again") from None
 
-    @staticmethod
-    def assemble(
-        *,
-        host: str,
-        cpu_model: str,
-        memory_bytes: int,
-        numa_nodes: Iterable[int],
-        pus: Iterable[Pu],
-        caches: Iterable[Cache],
-        allowed: Iterable[int],
-        source: Source,
-    ) -> Topology:
-        """Build a topology from what a source tells. Raises ValueError when the parts contradict each other."""
-        return Topology(
-            host=host,
-            cpu_model=cpu_model,
-            memory_bytes=memory_bytes,
-            numa_nodes=tuple(sorted(set(numa_nodes))),
-            pus=tuple(pus),
-            caches=tuple(sorted(caches, key=lambda cache: (cache.level, cache.pus))),
-            allowed=tuple(sorted(set(allowed))),
-            source=source,
-        )
 
-
-def pus_of(core_of: Mapping[int, Hashable], socket_of: Mapping[int, Hashable], numa_node_of: Mapping[int, int]) -> list[Pu]:
+def pus_of(
+    core_of: Mapping[int, Hashable], socket_of: Mapping[int, Hashable], numa_node_of: Mapping[int, int]
+) -> tuple[Pu, ...]:
     """Return the PUs from what a source calls each one's core and socket; the names are turned into numbers."""
     core, socket = _numbered(core_of), _numbered(socket_of)
-    return [Pu(index, core[index], socket[index], numa_node_of[index]) for index in sorted(core_of)]
+    return tuple(Pu(index, core[index], socket[index], numa_node_of[index]) for index in sorted(core_of))
 
 
 # Link classes inside one computer, the narrowest first: the first whose test holds is the class.

@@ -18,7 +18,7 @@ def machine(sockets=2, cores=2, threads=2, numa_per_socket=1, allowed=None):
     """A machine numbered as Linux does: first the first threads of all cores, then the second ones."""
     total = sockets * cores
     pus = range(total * threads)
-    return Topology.assemble(
+    return Topology(
         host="node17",
         cpu_model="model",
         memory_bytes=2**34,
@@ -104,7 +104,7 @@ def test_a_pair_on_a_socket_is_near():
 
 def test_one_pu_for_each_core_socket_by_socket():
     # On a machine that numbers the cores of its sockets in turn, placement still fills a socket first.
-    interleaved = Topology.assemble(
+    interleaved = Topology(
         host="h",
         cpu_model="m",
         memory_bytes=0,

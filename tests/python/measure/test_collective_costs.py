@@ -132,7 +132,7 @@ def test_figures_come_from_the_samples_alone(tmp_path: Path) -> None:
 def test_launches_share_the_time_and_pin_one_rank_a_core() -> None:
     cpus = range(6)
     one = dict.fromkeys(cpus, 0)
-    topology = Topology.assemble(
+    topology = Topology(
         host="six", cpu_model="", memory_bytes=0, numa_nodes=[0], pus=pus_of(dict(zip(cpus, cpus, strict=True)), one, one),
         caches=[], allowed=cpus, source="sysfs",
     )  # fmt: skip

@@ -56,7 +56,7 @@ def _campaign(plan: Plan, truths: Mapping[str, Truth]) -> Campaign:
 
 def _topology(cores: int, sockets: int) -> Topology:
     cpus = range(cores)
-    return Topology.assemble(
+    return Topology(
         host="here", cpu_model="", memory_bytes=0, numa_nodes=[0], pus=pus_of(core_of={i: i for i in cpus},
         socket_of={i: i * sockets // cores for i in cpus}, numa_node_of=dict.fromkeys(cpus, 0)), caches=[], allowed=cpus,
         source="sysfs",

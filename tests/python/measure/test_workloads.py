@@ -19,7 +19,7 @@ NODES = Places(((0, 1), (1, 0)), (0, 1, 0), ("a", "b", "c"))
 def _topology(cores: int, sockets: int = 1, threads: int = 1) -> Topology:
     cpus = range(cores * threads)
     socket_of = {i: i % cores * sockets // cores for i in cpus}
-    return Topology.assemble(
+    return Topology(
         host="here", cpu_model="", memory_bytes=0, numa_nodes=[0],
         pus=pus_of(core_of={i: i % cores for i in cpus}, socket_of=socket_of,
         numa_node_of=dict.fromkeys(cpus, 0)), caches=[Cache(1, 2**15, tuple(cpus[core::cores])) for core in range(cores)],
