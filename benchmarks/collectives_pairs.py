@@ -26,8 +26,7 @@ from typing import Any
 from harness import AS_ROOT, COLLECTIVE, OnNodes, compiled, linked_with, nodes_up, options
 
 from rankwise import _core
-from rankwise.collectives.selection import Call, Selection, named, rules_of
-from rankwise.collectives.settable import settable
+from rankwise.collectives.selection import Call, Selection, named, rules_of, settable
 from rankwise.units import parse_ints
 from rankwise.workloads.collective_schedule import Schedule
 

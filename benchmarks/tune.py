@@ -24,8 +24,7 @@ from pathlib import Path
 import numpy as np
 from harness import COLLECTIVE, OnNodes, compiled, linked_with, nodes_up, options
 
-from rankwise.collectives.selection import Call, library_to_set
-from rankwise.collectives.settable import Setting, settable
+from rankwise.collectives.selection import Call, Setting, library_to_set, settable
 from rankwise.collectives.settings import write_settings
 from rankwise.collectives.written import Library, Rule, written
 from rankwise.launch.mpi import find_mpi

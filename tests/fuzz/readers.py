@@ -56,7 +56,7 @@ PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|arg
 
 def readers() -> dict[str, Reader]:
     from rankwise.api import kept
-    from rankwise.collectives.settable import Setting
+    from rankwise.collectives.selection import Setting
     from rankwise.collectives.settings import Settings
     from rankwise.collectives.written import Library, Rule, written
     from rankwise.engines import ledger

@@ -1,4 +1,4 @@
-"""Which algorithm an MPI library selects for a collective, from the library's own default rules.
+"""Which algorithm an MPI library selects for a collective, from the library's own default rules, and what it can be set to.
 
 ``openmpi.json`` and ``mpich.json`` hold the rules as trees: tests are tried in order, the first that holds leads on. They come
 from the sources that each file names. A library asks its layers in turn (Open MPI 5: HAN, then tuned; MPICH: ch4, then
@@ -27,6 +27,8 @@ SQUARE = frozenset(
     "chain scatter-ring-allgather".split()
 )
 _WITHIN = frozenset({"linear", "chain", "pipeline", "tree", "binomial", "k-nomial"})  # of reduce and of bcast
+SEGMENTS = (8192, 32768, 131072, 262144)
+_MOST_PIECES = 1024
 _IN_STAGES = frozenset({"reduce-bcast", "gather-bcast", "reduce-scatter"})  # all ranks in each
 
 
@@ -256,3 +258,44 @@ def _words(tests: Sequence[str]) -> Iterator[str]:
         yield f"{match[1]} {match[2]} {match[3]}"
     elif last != "any":
         yield last.replace("commutative=no", "not commutative")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An algorithm that a library can be set to; ``parameters``: what else its leaf of a selection file says."""
+
+    name: str
+    algorithm: str
+    radix: int = 2
+    segment_bytes: int = 0
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The library's name, with what is set next to it."""
+        from rankwise.units import format_size
+
+        chains = f", {self.radix} chains" if self.algorithm == "chain" else ""
+        return self.name + chains + (f", {format_size(self.segment_bytes)}" if self.segment_bytes else "")
+
+
+def settable(library: str, call: Call) -> Iterator[Setting]:
+    """Yield what a library (of ``settable_libraries``) can be set to for a call, by its own names of algorithms as ``settable``
+    of its rules lists them; nothing where it has no choice.
+
+    Only algorithms whose messages are known exactly are there: the gain of a setting is predicted from them.
+    """
+    rules = rules_of(library.partition("-")[0])
+    known = algorithms_of(rules, call.kind)
+    for name, more in rules.get("settable", {}).get(call.kind, {}).items():
+        if "needs" in more and not call.holds(more["needs"]):
+            continue
+        entry = resolved(call, {**known.get(name, {}), **more})[0]
+        if not entry.get("exact", True):
+            continue
+        pieces = pieces_of(entry["as"], call.ranks, call.size_bytes, SEGMENTS, _MOST_PIECES) if "segments" in entry else []
+        for radix in entry.get("radices", (entry.get("radix", 2),)):
+            if radix >= call.ranks and "radices" in entry:
+                continue
+            for size in (*(() if entry["as"] == "segmented-ring" else (0,)), *pieces):
+                yield Setting(name, entry["as"], radix, size, tuple(entry.get("parameters", ())))

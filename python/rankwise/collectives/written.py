@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rankwise.collectives.selection import BY_RANK
-from rankwise.collectives.settable import Setting
+from rankwise.collectives.selection import BY_RANK, Setting
 from rankwise.errors import InputError
 
 HERE = "{folder}"  # in a value of a variable: where the files lie
@@ -88,14 +87,17 @@ def written(library: Library, rules: Sequence[Rule]) -> Written:
 
 
 def _open_mpi(library: Library, rules: Sequence[Rule]) -> Written:
-    files = {"tuned.rules": _tuned_rules(rules)}
+    columns = "bytes, algorithm (0: the default), fan, segment"
+    files = {"tuned.rules": _rules_file(rules, columns, lambda rule: _tuned(rule.setting), "0 0 0")}
     variables = {
         "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
         "OMPI_MCA_coll_tuned_dynamic_rules_filename": f"{HERE}/tuned.rules",
     }
     past_han = [rule for rule in rules if rule.by_nodes and rule.kind in _OF_HAN]
     if past_han and library.name != "openmpi-4.1":
-        files["han.rules"] = _han_rules(past_han)
+        # HAN, which serves communicators of several nodes of several ranks, leaves what is set to tuned, and nothing else.
+        level = ("1 # level", f"{_GLOBAL} # the whole communicator")
+        files["han.rules"] = _rules_file(past_han, "bytes, component", lambda rule: "tuned", "han", level)
         variables |= {
             "OMPI_MCA_coll_han_use_dynamic_file_rules": "1",
             "OMPI_MCA_coll_han_dynamic_rules_filename": f"{HERE}/han.rules",
@@ -124,49 +126,30 @@ def _steps(rules: Sequence[Rule], unit: int, chosen: Callable[[Rule], str], defa
     return [f"{size} {line}" for size, line in sorted(lines.items())]
 
 
-def _confined(
-    by_ranks: Sequence[tuple[int, list[Rule]]], lines: Callable[[int, list[Rule]], list[str]], default: str
-) -> list[str]:
-    """Return the rules by number of ranks: a rule holds from its number on, so that the next number has the default again."""
-    every: dict[int, list[str]] = {1: [f"0 {default}"]}
-    for ranks, rules in by_ranks:
-        every[ranks] = lines(ranks, rules)
-        if ranks + 1 not in dict(by_ranks):
-            every[ranks + 1] = [f"0 {default}"]
-    text = [f"{len(every)} # numbers of ranks"]
-    for ranks, of_ranks in sorted(every.items()):
-        text += [f"{ranks} {len(of_ranks)} # ranks, sizes", *of_ranks]
-    return text
+def _rules_file(
+    rules: Sequence[Rule], columns: str, chosen: Callable[[Rule], str], default: str, level: Sequence[str] = ()
+) -> str:
+    """Return a file of Open MPI's: by collective, number of ranks and size what is to be done, of ``level`` lines before.
 
-
-def _tuned_rules(rules: Sequence[Rule]) -> str:
-    text = [f"{len({rule.kind for rule in rules})} # collectives; of a size: bytes, algorithm (0: the default), fan, segment"]
+    A rule holds from its number of ranks on, so that the next number has the default again. What is set for tuned counts the
+    blocks of all ranks together.
+    """
+    text = [f"{len({rule.kind for rule in rules})} # collectives; of a size: {columns}"]
     for kind, by_ranks in _by_kind(rules):
-
-        def lines(ranks: int, of_ranks: list[Rule], kind: str = kind) -> list[str]:
-            # The file counts the blocks of all ranks together.
-            return _steps(of_ranks, ranks if kind in BY_RANK else 1, lambda rule: _tuned(rule.setting), "0 0 0")
-
-        text += [f"{_NUMBERS[kind]} # {kind}", *_confined(by_ranks, lines, "0 0 0")]
+        every: dict[int, list[str]] = {1: [f"0 {default}"]}
+        for ranks, of_ranks in by_ranks:
+            every[ranks] = _steps(of_ranks, ranks if kind in BY_RANK and not level else 1, chosen, default)
+            if ranks + 1 not in dict(by_ranks):
+                every[ranks + 1] = [f"0 {default}"]
+        text += [f"{_NUMBERS[kind]} # {kind}", *level, f"{len(every)} # numbers of ranks"]
+        for ranks, lines in sorted(every.items()):
+            text += [f"{ranks} {len(lines)} # ranks, sizes", *lines]
     return "\n".join(text) + "\n"
 
 
 def _tuned(setting: Setting) -> str:
     fan = setting.radix if setting.algorithm == "chain" else 0
     return f"{setting.name.split()[0]} {fan} {setting.segment_bytes} # {setting.name}"
-
-
-def _han_rules(rules: Sequence[Rule]) -> str:
-    """Let HAN, which serves communicators of several nodes of several ranks, leave what is set to tuned, and nothing else."""
-    text = [f"{len({rule.kind for rule in rules})} # collectives; of a size: bytes, component"]
-    for kind, by_ranks in _by_kind(rules):
-
-        def lines(ranks: int, of_ranks: list[Rule]) -> list[str]:
-            return _steps(of_ranks, 1, lambda rule: "tuned", "han")
-
-        text += [f"{_NUMBERS[kind]} # {kind}", "1 # level", f"{_GLOBAL} # the whole communicator",
-                 *_confined(by_ranks, lines, "han")]  # fmt: skip
-    return "\n".join(text) + "\n"
 
 
 def _leaf(kind: str, setting: Setting) -> str:

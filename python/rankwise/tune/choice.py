@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rankwise import _core
-from rankwise.collectives.selection import Call, Selection, publishes_rules, select
-from rankwise.collectives.settable import Setting, settable
+from rankwise.collectives.selection import Call, Selection, Setting, publishes_rules, select, settable
 from rankwise.collectives.written import Library, Rule
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats

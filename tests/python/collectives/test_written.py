@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from rankwise.collectives.selection import Call, rules_of, settable_libraries
-from rankwise.collectives.settable import Setting, settable
+from rankwise.collectives.selection import Call, Setting, rules_of, settable, settable_libraries
 from rankwise.collectives.settings import FILE, Settings, write_settings
 from rankwise.collectives.written import Library, Rule, written
 from rankwise.errors import InputError
