@@ -15,8 +15,8 @@ from rankwise.decide.choice import MOST_BYTES, Choice, Chooser, Question, steps_
 from rankwise.decide.ranking import Ranking, conclusion, rank, require_one_question
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Placement, nodes_of, profile_placement
-from rankwise.engines.under_way import under_way
 from rankwise.errors import InputError
+from rankwise.launch.under_way import under_way
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.progress import tell
 from rankwise.questions import Options

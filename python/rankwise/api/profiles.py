@@ -322,7 +322,7 @@ def measure(asked: Campaign | None = None) -> Result:
         rates = measure_fft3d(asked.output, FftPlan(sizes, counts, seconds))
         return Added(rates, load(asked.output))
     if asked.what == "pack":
-        from rankwise.measure.additions import measure_packing
+        from rankwise.measure.profiles import measure_packing
 
         return Added(measure_packing(asked.output), load(asked.output))
     if asked.what == "collectives":

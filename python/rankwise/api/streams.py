@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import NO, UNCLEAR, YES, Block, Listing, Sentence
-from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError, InterruptedWorkError
+from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError
 from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.record import tcp_words
-from rankwise.progress import meter
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_size, format_time, parse_sizes
@@ -83,6 +82,7 @@ def campaign_of(asked: Streams) -> AllPairs:
     """Measure all pairs of nodes. Raises InputError, InterruptedWorkError."""
     from rankwise.launch.allocation import allocated_hosts
     from rankwise.launch.mpi import find_mpi
+    from rankwise.launch.under_way import under_way
     from rankwise.measure.all_pairs import DEFAULT_SIZES, measure_all_pairs
 
     hosts = tuple(parse_hosts(asked.hosts)) if asked.hosts else allocated_hosts()
@@ -94,11 +94,8 @@ def campaign_of(asked: Streams) -> AllPairs:
     sizes = tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else DEFAULT_SIZES
     if len(sizes) > 20 or max(sizes) > 1 << 27:
         raise InputError("sizes of streams between all pairs are at most twenty, up to 128 MiB")
-    try:
-        with meter("streaming", len(hosts) - 1) as progress:
-            return measure_all_pairs(find_mpi(), hosts, asked.samples, sizes, asked.seconds, asked.resume, progress)
-    except KeyboardInterrupt:
-        raise InterruptedWorkError(f"interrupted: all samples so far are in {asked.samples}: go on with --resume") from None
+    with under_way("streaming", len(hosts) - 1, f"all samples so far are in {asked.samples}: go on with --resume") as progress:
+        return measure_all_pairs(find_mpi(), hosts, asked.samples, sizes, asked.seconds, asked.resume, progress)
 
 
 def headline(campaign: AllPairs) -> str:

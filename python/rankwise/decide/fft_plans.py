@@ -11,8 +11,8 @@ from typing import Any
 from rankwise.decide.ranking import Ranking
 from rankwise.engines.fft_lengths import is_of_here, this_machine
 from rankwise.engines.placement import Placement
-from rankwise.engines.under_way import under_way
 from rankwise.launch.mpi import result_of
+from rankwise.launch.under_way import under_way
 from rankwise.machine.profile import Profile
 from rankwise.units import format_time
 from rankwise.workloads.base import Case, Row, Span

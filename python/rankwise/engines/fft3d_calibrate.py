@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.engines.run import Here, Runner
-from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.mpi import Mpi, result_of, stream_kernel
 from rankwise.launch.process import Child
+from rankwise.launch.under_way import require_seconds, under_way
 from rankwise.machine.fft_rates import CountedA, FftRates, RankRates, RatePoint
 from rankwise.machine.profile import open_profile
 from rankwise.measure.samples import now

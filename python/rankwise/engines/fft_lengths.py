@@ -26,9 +26,9 @@ from rankwise.cache import knowledge_folder, wisdom_arguments
 from rankwise.distributions import t_quantile
 from rankwise.engines.placement import Placement
 from rankwise.engines.run import Here
-from rankwise.engines.under_way import under_way
 from rankwise.files import load_json, write_whole
 from rankwise.launch.mpi import result_of
+from rankwise.launch.under_way import under_way
 from rankwise.machine.profile import Profile
 from rankwise.measure.samples import now
 from rankwise.progress import tell

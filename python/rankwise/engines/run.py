@@ -13,11 +13,11 @@ import numpy as np
 
 from rankwise import _core
 from rankwise.engines.placement import Placement, Seats, node_of_each_rank
-from rankwise.engines.under_way import require_room
 from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.launchers import ANY_HOST
 from rankwise.launch.mpi import Mpi, find_mpi, stream_kernel
 from rankwise.launch.probe import require_placement
+from rankwise.launch.under_way import require_room
 from rankwise.machine.discover import discover
 from rankwise.machine.hosts import distinct, shortened
 from rankwise.machine.profile import Profile

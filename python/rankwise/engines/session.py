@@ -14,10 +14,10 @@ from rankwise.engines.platform import System, make_system
 from rankwise.engines.predict import finished, predict_rows
 from rankwise.engines.run import Here, Runner
 from rankwise.engines.simulate import Simulator, require_simulable
-from rankwise.engines.under_way import require_seconds, under_way
 from rankwise.errors import InputError, RankwiseError
 from rankwise.files import require_folder
 from rankwise.launch.smpi import find_simgrid
+from rankwise.launch.under_way import require_seconds, under_way
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.observe.timeline import Timeline
 from rankwise.workloads.base import Case, Row

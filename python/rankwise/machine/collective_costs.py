@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 
+from rankwise.machine.fft_rates import between
 from rankwise.records import Interval, Record, key, record
 
 
@@ -56,11 +55,5 @@ class CollectiveCosts(Record):
 def _between(points: Iterable[tuple[int, float]], at: int) -> float:
     """Return the value at a place: straight in the logarithms, before the first as there, after the last in proportion."""
     known = sorted(points)
-    for (low, first), (high, second) in pairwise(known):
-        if low <= at <= high:
-            share = math.log((at + 1) / (low + 1)) / math.log((high + 1) / (low + 1))
-            return math.exp((1 - share) * math.log(first) + share * math.log(second))
-    if at <= known[0][0]:
-        return known[0][1]
     last, value = known[-1]
-    return value * at / last if last > 0 else value
+    return value * at / last if at > last > 0 else between([(place + 1, of_place) for place, of_place in known], at + 1)

@@ -15,10 +15,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, UnusableEnvironmentError
+from rankwise.errors import InputError, RankwiseError, UnusableEnvironmentError
 from rankwise.launch.allocation import allocated_hosts, find_allocation
 from rankwise.launch.mpi import Mpi, find_mpi, stream_kernel
 from rankwise.launch.reach import require_hosts
+from rankwise.launch.under_way import require_seconds, under_way
 from rankwise.machine.collective_costs import CollectiveCosts, NodeTime
 from rankwise.machine.discover import discover
 from rankwise.machine.profile import Profile, open_profile
@@ -29,7 +30,6 @@ from rankwise.measure.fitting import limits_of
 from rankwise.measure.places import find_places
 from rankwise.measure.samples import Campaign, SamplesFile, now, read_campaigns, samples_path_of
 from rankwise.measure.workloads import limits_words
-from rankwise.progress import meter
 
 _SIZES = (8, 1024, 16384, 262144, 1048576)  # of vectors, and of all blocks of a rank together
 _OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter")
@@ -61,8 +61,7 @@ def measure_collectives(
     measured stays in the samples file.
     """
     profile, topology = open_profile(output), discover()
-    if not seconds > 0:
-        raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
+    require_seconds(seconds)
     hosts = hosts or allocated_hosts()
     require_hosts(hosts, find_allocation())
     mpi = find_mpi()
@@ -75,26 +74,22 @@ def measure_collectives(
         )
     path, processors = samples_path_of(output), len(topology.pus_one_per_core())
     launches = list(launches_of(topology, hosts, counts, seconds))
-    try:
-        with SamplesFile(path) as samples, meter("measuring collectives", len(launches)) as progress:
-            campaign = last_of(read_campaigns(path)) if resume else None
-            if resume and (campaign is None or campaign.complete):
-                raise InputError(f"{path} holds no measurement of collectives to go on with: leave --resume out")
-            if campaign is not None and campaign.head["machine"]["mpi"]["library_version"] != machine["mpi"]["library_version"]:
-                raise InputError(f"{path}: the measurement of collectives was begun with another MPI: leave --resume out")
-            identity = campaign.id if campaign is not None else str(
-                samples.begin(collectives=True, processors=processors, machine=machine)["campaign"]
-            )  # fmt: skip
-            done = {str(witness["launch"]) for witness in campaign.witnesses} if campaign is not None else set()
-            for launch in launches:
-                if launch.name not in done:
-                    _start(mpi, launch, samples, identity)
-                progress.advance(1)
-            samples.complete(identity)
-    except KeyboardInterrupt:
-        raise InterruptedWorkError(
-            f"interrupted: all launches so far are in {path}; go on with 'rankwise measure collectives -o {output} --resume'"
-        ) from None
+    kept = f"all launches so far are in {path}; go on with 'rankwise measure collectives -o {output} --resume'"
+    with SamplesFile(path) as samples, under_way("measuring collectives", len(launches), kept) as progress:
+        campaign = last_of(read_campaigns(path)) if resume else None
+        if resume and (campaign is None or campaign.complete):
+            raise InputError(f"{path} holds no measurement of collectives to go on with: leave --resume out")
+        if campaign is not None and campaign.head["machine"]["mpi"]["library_version"] != machine["mpi"]["library_version"]:
+            raise InputError(f"{path}: the measurement of collectives was begun with another MPI: leave --resume out")
+        identity = campaign.id if campaign is not None else str(
+            samples.begin(collectives=True, processors=processors, machine=machine)["campaign"]
+        )  # fmt: skip
+        done = {str(witness["launch"]) for witness in campaign.witnesses} if campaign is not None else set()
+        for launch in launches:
+            if launch.name not in done:
+                _start(mpi, launch, samples, identity)
+            progress.advance(1)
+        samples.complete(identity)
     newest = last_of(read_campaigns(path))
     assert newest is not None
     added = with_costs(profile, newest)

@@ -10,17 +10,17 @@ from rankwise.errors import InputError, InterruptedWorkError, RankwiseError, Unu
 from rankwise.launch.allocation import allocated_hosts, find_allocation
 from rankwise.launch.mpi import find_mpi
 from rankwise.launch.reach import require_hosts
+from rankwise.launch.under_way import require_seconds
 from rankwise.machine.discover import discover
 from rankwise.machine.link import LEAST_SIZES
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import cpu_quota
-from rankwise.measure.additions import added
 from rankwise.measure.campaign import Plan, last_campaign
 from rankwise.measure.campaign import measure as run_campaign
 from rankwise.measure.fitting import profile_from_campaign
 from rankwise.measure.places import find_places
-from rankwise.measure.profiles import history_of
+from rankwise.measure.profiles import added, history_of
 from rankwise.measure.samples import Campaign, read_campaigns, samples_path_of
 from rankwise.measure.saturation import uncarried
 from rankwise.measure.trust import judge
@@ -45,8 +45,7 @@ def _check(plan: Plan) -> None:
         raise InputError(f"--background {plan.background} is not a number of pairs: give 0 to {MOST_BACKGROUND_PAIRS}")
     if plan.launches is not None and plan.launches < 1:
         raise InputError(f"--launches {plan.launches} is too small: it must be at least 1")
-    if not 0 < plan.seconds < 1e6:
-        raise InputError(f"--seconds {plan.seconds:g} is not a time to spend: give one above 0")
+    require_seconds(plan.seconds)
     if not 0 <= plan.spread_s < 1e6:
         raise InputError(f"--spread {plan.spread_s:g} s is no time to wait between launches: give 10m")
     if len(plan.sizes) < LEAST_SIZES or max(plan.sizes) > 1 << 30:

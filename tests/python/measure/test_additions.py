@@ -9,7 +9,7 @@ import pytest
 from rankwise.machine.link import Curve, Parameter, Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.machine.shared import Resource, Shared
-from rankwise.measure.additions import added
+from rankwise.measure.profiles import added
 from rankwise.models.curve import curve_from_table
 
 

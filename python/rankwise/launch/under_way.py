@@ -1,4 +1,4 @@
-"""What all engines that start kernels have in common: what they refuse, and what they say when they are interrupted."""
+"""What all that start kernels have in common: what they refuse, and what they say when they are interrupted."""
 
 from __future__ import annotations
 
