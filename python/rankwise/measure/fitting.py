@@ -24,7 +24,7 @@ from rankwise.measure.imports import read_tables
 from rankwise.measure.imports.table import SEND, Table
 from rankwise.measure.places import Places
 from rankwise.measure.samples import Campaign, now
-from rankwise.measure.saturation import FILLED, Stream, resource_of, stream_of, with_exchange
+from rankwise.measure.saturation import FILLED, Stream, resource_of, stream_of, streams_in, with_exchange
 from rankwise.measure.trust import judge
 from rankwise.measure.workloads import LOADED, ring_of
 from rankwise.models import hockney, pchip, piecewise
@@ -234,6 +234,7 @@ def profile_from_campaign(
         raise InputError(f"statistic '{statistic}' is unknown: choose one of {', '.join(STATISTICS)}")
     _require_names(model, method)
     cost_s, trust = timer_cost_s(campaign), judge([campaign])
+    in_burst = max((int(sample["messages"]) for sample in campaign.samples if sample["operation"] == "burst"), default=2)
     links, left_out, shared = {}, [], dict[str, Resource]()
     unfit: list[str] = []  # link classes, and why
     for name in dict.fromkeys(str(sample["class"]) for sample in campaign.samples):
@@ -243,14 +244,14 @@ def profile_from_campaign(
             unfit.append(f"{len(cells.get(SEND, {}))} size(s) of {name}: a model needs at least {LEAST_SIZES}; {fix}")
             continue
         sessions = [cells_of(earlier, name, timer_cost_s(earlier)) for earlier in history]
-        tables = _tables(cells, _messages_in_burst(campaign), statistic, sessions)
+        tables = _tables(cells, in_burst, statistic, sessions)
         ways = {operation: table for operation, table in tables.items() if table.sizes.size >= LEAST_SIZES}
         left_out += [
             f"{name}: {operation} was sampled at {len(by_size)} size(s) only and is left out: give it more --seconds"
             for operation, by_size in cells.items()
             if len(by_size) < LEAST_SIZES and stream_of(operation) is None and ring_of(operation) is None
         ]
-        streams = _streams(tables)
+        streams = streams_in({operation: table.points() for operation, table in tables.items()})
         shared |= _filled(campaign, name, streams)
         together = resource_of(streams)
         at_most = Parameter(together.bytes_per_s, together.ci) if together and together.most_pairs != 1 else None
@@ -270,7 +271,7 @@ def profile_from_campaign(
         links[name] = replace(
             link,
             variants={**link.variants, **variants_of(ways, statistic)},
-            reference_loop_s=_reference_loop_s(campaign, name),
+            reference_loop_s=float(np.median(loops)) if (loops := campaign.reference_loops_s(name)) else None,
             parameters=parameters_of(ways, campaign, name),
             loaded=loaded_of(ways, link.send, campaign, name, statistic),
             spread=spread_of(cells, sessions, statistic),
@@ -314,15 +315,6 @@ def profile_from_campaign(
     )
 
 
-def _streams(tables: Mapping[str, Way]) -> dict[Stream, dict[int, Point]]:
-    """Return the times of one message in streams of pairs at once."""
-    streams: dict[Stream, dict[int, Point]] = {}
-    for operation, table in tables.items():
-        if (stream := stream_of(operation)) is not None:
-            streams.setdefault(stream, {}).update({point.size_bytes: point for point in table.points()})
-    return streams
-
-
 def _filled(campaign: Campaign, link: str, streams: Mapping[Stream, Mapping[int, Point]]) -> dict[str, Resource]:
     """Return by kind the resources that so many pairs of a link class fill."""
     record = campaign.plan.get("places", {}).get(link)
@@ -335,21 +327,11 @@ def _filled(campaign: Campaign, link: str, streams: Mapping[Stream, Mapping[int,
     return {kind: resource for kind, some in kinds.items() if (resource := resource_of(some)) is not None}
 
 
-def _reference_loop_s(campaign: Campaign, link: str) -> float | None:
-    """Return the median over the cells of the slowest rank's reference loop."""
-    loops = campaign.reference_loops_s(link)
-    return float(np.median(loops)) if loops else None
-
-
 def _require_names(model: str, method: str) -> None:
     if model != "auto" and model not in MODELS:
         raise InputError(f"link model '{model}' is unknown: choose one of {', '.join(('auto', *MODELS))}")
     if method not in METHODS:
         raise InputError(f"method '{method}' is unknown: choose one of {', '.join(METHODS)}")
-
-
-def _messages_in_burst(campaign: Campaign) -> int:
-    return max((int(s["messages"]) for s in campaign.samples if s["operation"] == "burst"), default=2)
 
 
 def _tables(cells: Cells, messages_in_burst: int, statistic: str, sessions: Sequence[Cells]) -> dict[str, Way]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rankwise.machine.link import Point
@@ -35,6 +35,15 @@ def stream_of(operation: str, single: bool = False) -> Stream | None:
     if match is None or (match["pairs"] is None and not single):
         return None
     return Stream(int(match["pairs"] or 1), match["both"] is not None)
+
+
+def streams_in(tables: Mapping[str, Iterable[Point]], single: bool = False) -> dict[Stream, dict[int, Point]]:
+    """Return the times of one message in streams of pairs at once, by size, of what was measured by name of the operation."""
+    streams: dict[Stream, dict[int, Point]] = {}
+    for operation, points in tables.items():
+        if (stream := stream_of(operation, single)) is not None:
+            streams.setdefault(stream, {}).update({point.size_bytes: point for point in points})
+    return streams
 
 
 def resource_of(streams: Mapping[Stream, Mapping[int, Point]]) -> Resource | None:

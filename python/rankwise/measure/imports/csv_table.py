@@ -11,7 +11,8 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from rankwise.errors import InputError
@@ -33,7 +34,8 @@ def read_csv(path: Path, lines: Sequence[str]) -> list[Table]:
         rows = list(csv.reader(line + "\n" for line in lines))
     except csv.Error as error:
         raise InputError(f"table {path} cannot be read ({error}): give a CSV file") from None
-    header = _Header(path, [cell.strip() for cell in rows[0]] if rows else [])
+    columns = [cell.strip() for cell in rows[0]] if rows else []
+    header = _Header(path, columns)
     points: dict[tuple[str | None, str, str], dict[int, Point]] = {}
     starts: dict[tuple[str | None, str, str], int] = {}
     ends: dict[tuple[str | None, str, str], int] = {}
@@ -41,10 +43,11 @@ def read_csv(path: Path, lines: Sequence[str]) -> list[Table]:
         if not any(cell.strip() for cell in cells):
             continue
         where = f"table {path}, line {number}"
-        key = header.key(cells, where)
+        row = {name: cell.strip() for name, cell in zip_longest(columns, cells[: len(columns)], fillvalue="")}
+        key = header.key(row, where)
         starts.setdefault(key, number)
         ends[key] = number
-        point = header.point(cells, where)
+        point = header.point(row, where)
         if point.size_bytes in points.setdefault(key, {}):
             raise InputError(f"{where}: size {point.size_bytes} B stands there twice: keep one row a size")
         points[key][point.size_bytes] = point
@@ -69,11 +72,10 @@ def _too_few(what: str, last_line: int, count: int) -> str:
 
 
 class _Header:
-    """Where the columns stand and in which units."""
+    """What the columns are called, and in which unit times stand."""
 
     def __init__(self, path: Path, header: list[str]) -> None:
-        self._header = header
-        size = next((header.index(column) for column in _SIZE_COLUMNS if column in header), None)
+        size = next((column for column in _SIZE_COLUMNS if column in header), None)
         times = [match for column in header if (match := _TIME_COLUMN.fullmatch(column))]
         if size is None or len(times) != 1:
             raise InputError(
@@ -82,69 +84,52 @@ class _Header:
                 "IMB, nccl-tests and mpi4py.bench is read too"
             )
         name, unit = times[0].groups()
-        self._scale = _UNITS[unit]
-        self._size = size
-        self._time = header.index(times[0][0])
-        self._low, self._high = self._index(f"{name}_lo_{unit}"), self._index(f"{name}_hi_{unit}")
-        self._sigma = self._index(f"sigma_{unit}")
+        self._size, self._time, self._scale = size, times[0][0], _UNITS[unit]
+        self._ends, self._sigma = [f"{name}_{end}_{unit}" for end in ("lo", "hi")], f"sigma_{unit}"
         for column in header:
             if (other := _INTERVAL_COLUMN.fullmatch(column)) and f"{other[1]}_{unit}" not in header:
                 raise InputError(
                     f"table {path}, line 1: {column} is in another unit than {times[0][0]}: write both in one unit"
                 )
-        self._samples = self._index("samples")
-        self._link, self._sending, self._statistic = (self._index(c) for c in ("link", "sending", "statistic"))
 
-    def _index(self, column: str) -> int | None:
-        return self._header.index(column) if column in self._header else None
-
-    def key(self, cells: list[str], where: str) -> tuple[str | None, str, str]:
+    def key(self, row: Mapping[str, str], where: str) -> tuple[str | None, str, str]:
         """Return link class (None where the file names none), way of sending and statistic of a row."""
-        link = None if self._link is None else _text(cells, self._link)
+        link, sending = row.get("link"), row.get("sending", SEND)
         if link is not None and link not in LINK_CLASSES:
             raise InputError(f"{where}: link '{link}' is no link class: give one of {', '.join(LINK_CLASSES)}")
-        sending = SEND if self._sending is None else _text(cells, self._sending)
         if not _NAME.fullmatch(sending):
             raise InputError(f"{where}: sending '{sending}' is no name: give send or a variant such as ssend")
-        return link, sending, _AS_PUBLISHED if self._statistic is None else _text(cells, self._statistic) or _AS_PUBLISHED
+        return link, sending, row.get("statistic") or _AS_PUBLISHED
 
-    def point(self, cells: list[str], where: str) -> Point:
-        size = self._number(cells, self._size, where)
-        time_s = self._number(cells, self._time, where) * self._scale
+    def point(self, row: Mapping[str, str], where: str) -> Point:
+        size, time_s = _number(row, self._size, where), _number(row, self._time, where) * self._scale
         if not 0 <= size <= MOST_BYTES or size != int(size):
-            raise InputError(f"{where}: message_bytes {cells[self._size]} is not a size: give whole bytes, at least 0")
+            raise InputError(f"{where}: message_bytes {row[self._size]} is not a size: give whole bytes, at least 0")
         if not LEAST_TIME_S <= time_s <= MOST_TIME_S:
-            name = self._header[self._time]
-            raise InputError(f"{where}: {name} {cells[self._time]} is not a time: give one above 0")
+            raise InputError(f"{where}: {self._time} {row[self._time]} is not a time: give one above 0")
         low_s = high_s = time_s
-        if self._low is not None and self._high is not None and (_text(cells, self._low) or _text(cells, self._high)):
-            low_s = self._number(cells, self._low, where) * self._scale
-            high_s = self._number(cells, self._high, where) * self._scale
+        if all(end in row for end in self._ends) and any(row[end] for end in self._ends):
+            low_s, high_s = (_number(row, end, where) * self._scale for end in self._ends)
             if not 0 <= low_s <= high_s or high_s > MOST_TIME_S:
                 raise InputError(
                     f"{where}: the interval {low_s:g} to {high_s:g} s is upside down, or no time: give low, then high"
                 )
-        elif self._sigma is not None:
-            half_width_s = 1.96 * self._number(cells, self._sigma, where) * self._scale
+        elif self._sigma in row:
+            half_width_s = 1.96 * _number(row, self._sigma, where) * self._scale
             if not 0 <= half_width_s <= MOST_TIME_S:
-                name = self._header[self._sigma]
-                raise InputError(f"{where}: {name} {cells[self._sigma]} is negative, or no time: give at least 0")
+                raise InputError(f"{where}: {self._sigma} {row[self._sigma]} is negative, or no time: give at least 0")
             low_s, high_s = max(0.0, time_s - half_width_s), time_s + half_width_s
-        samples = 1.0 if self._samples is None else self._number(cells, self._samples, where)
+        samples = _number(row, "samples", where) if "samples" in row else 1.0
         if not 1 <= samples <= MOST_BYTES or samples != int(samples):
             raise InputError(f"{where}: samples {samples:g} is not a count: give whole numbers, at least 1")
         return Point(int(size), time_s, low_s, high_s, int(samples))
 
-    def _number(self, cells: list[str], column: int, where: str) -> float:
-        text = _text(cells, column)
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise InputError(f"{where}: {self._header[column]} '{text}' is not a number: correct or remove the line")
-        return value
 
-
-def _text(cells: list[str], column: int) -> str:
-    return cells[column].strip() if column < len(cells) else ""
+def _number(row: Mapping[str, str], column: str, where: str) -> float:
+    try:
+        value = float(row[column])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{where}: {column} '{row[column]}' is not a number: correct or remove the line")
+    return value

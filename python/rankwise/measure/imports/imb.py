@@ -19,6 +19,7 @@ from rankwise.measure.imports.table import RERUN, SEND, Column, Lines, Rows, Tab
 _VERSION = re.compile(r"#\s*Intel\s*\(R\) MPI Benchmarks?\s+(?P<version>.+?)(?:,.*)?")
 _BENCHMARK = re.compile(r"#\s*Benchmarking\s+(?P<name>\S+)\s*")
 _PROCESSES = re.compile(r"#\s*#processes\s*=\s*(?P<count>\d+).*")
+SIGNS = (_VERSION, _BENCHMARK)
 _NO_FIGURE = r"\d+\s+(out-of-mem|time-out)\.;"
 _GROUPS = re.compile(r"#\s*\(\s*(?P<groups>\d+) groups of (?P<ranks>\d+) processes each running simultaneous\s*\).*")
 # The columns that a benchmark prints, and which of them is its time; of several groups at once all print ranges.
@@ -44,11 +45,6 @@ _READ = {
     "Exchange": _Kind(_RANGE, "exchange-ranks-{}", "a ring of {} ranks that exchange with both neighbours"),
     "Alltoall": _Kind(_COLLECTIVE, "alltoall-ranks-{}", "an all-to-all of {} ranks"),
 }
-
-
-def recognises_imb(lines: Sequence[str]) -> bool:
-    """Tell whether an Intel MPI benchmark wrote these lines."""
-    return any(_VERSION.fullmatch(line.strip()) or _BENCHMARK.fullmatch(line.strip()) for line in lines)
 
 
 def read_imb(path: Path, lines: Sequence[str]) -> list[Table]:

@@ -12,15 +12,11 @@ from rankwise.measure.imports.table import RERUN, SEND, Lines, Rows, Table, read
 
 _TITLE = re.compile(r"# MPI PingPong Test\s*")
 _HEADER = re.compile(r"# Size \[B\]\s+Bandwidth \[MB/s\](\s+\| Time Mean \[s\] \S+ StdDev \[s\]\s+Samples)?\s*")
+SIGNS = (_TITLE,)
 _COLUMNS = {
     "Size [B]": r"\d+", "Bandwidth [MB/s]": r"\d+\.\d{2}", "|": r"\|", "Time Mean [s]": r"\d\.\d{7}e[+-]\d{2}", "±": r"\S+",
     "StdDev [s]": r"\d\.\d{4}e[+-]\d{2}", "Samples": r"\d+",
 }  # fmt: skip
-
-
-def recognises_mpi4py(lines: Sequence[str]) -> bool:
-    """Tell whether mpi4py's benchmark wrote these lines."""
-    return any(_TITLE.fullmatch(line) for line in lines)
 
 
 def read_mpi4py(path: Path, lines: Sequence[str]) -> list[Table]:

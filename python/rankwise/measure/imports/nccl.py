@@ -18,6 +18,7 @@ from rankwise.measure.imports.whereabouts import DEVICE
 
 _VERSION = re.compile(r"#\s*(?P<name>[nr]ccl-tests) version (?P<version>[\w.]+)\b.*", re.IGNORECASE)
 _HEADER = re.compile(r"#\s+size\s+count\s+type\b.*\b(?:time|cputime)\s+algbw\s+busbw\b.*")
+SIGNS = (_VERSION, _HEADER)
 _UNITS = r"#\s+\(B\)\s+\(elements\)\s"
 _RUN = re.compile(r"#.*\bwarmup iters: \d+ iters: (?P<iterations>\d+)\b.*")
 _WRONG = re.compile(r"#\s*Out of bounds values\s*:\s*(?=\S)(?!0\s).*")
@@ -41,11 +42,6 @@ _READ = {
     "alltoall": _Test("alltoall", "an all-to-all of {} devices", True),
     "all_gather": _Test("allgather", "an allgather of {} devices", True),
 }
-
-
-def recognises_nccl(lines: Sequence[str]) -> bool:
-    """Tell whether one of NCCL's tests wrote these lines."""
-    return any(_VERSION.fullmatch(line.strip()) or _HEADER.fullmatch(line.strip()) for line in lines)
 
 
 def read_nccl(path: Path, lines: Sequence[str]) -> list[Table]:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rankwise.errors import InputError
 from rankwise.machine.link import LEAST_SIZES, Point
-from rankwise.measure.imports.table import RERUN, SEND, Column, Lines, Printed, Rows, Table, read_count, read_size
+from rankwise.measure.imports.table import RERUN, SEND, Column, Lines, Printed, Rows, Table, have, read_count, read_size
 
 DEFAULT_WINDOW = 64
 _TITLE = re.compile(r"#\s*OSU (?P<api>\S+) (?P<name>.+?) Test(?:\s+v(?P<version>[\w.]+))?\s*")
@@ -30,6 +30,7 @@ _THREADS = re.compile(
 )
 _BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) .*Receive Buffer on (\w+) .*")
 _USAGE = re.compile(r"Usage: osu_\w+.*")
+SIGNS = (_TITLE, _USAGE)
 # The columns that hold the mean, and the one that holds the median.
 _WANTED = {
     "latency": (("Latency (us)", "Avg Latency(us)", "Avg Latency (us)", "Avg Lat(us)", "Pure Comm.(us)"), "P50 Tail Lat(us)"),
@@ -127,11 +128,6 @@ def _collective(match: re.Match[str]) -> _Benchmark:
     return _Benchmark(command, name, f"the time of one {name}", least=LEAST_SIZES if _KEPT.fullmatch(name) else 1)
 
 
-def recognises_osu(lines: Sequence[str]) -> bool:
-    """Tell whether an OSU benchmark wrote these lines."""
-    return any(_TITLE.fullmatch(line) or _USAGE.fullmatch(line) for line in lines)
-
-
 def read_osu(path: Path, lines: Sequence[str], window: int | None, every: bool = False) -> list[Table]:
     """Read all tables of an OSU benchmark's output; ``window`` is what ``-W`` was, where the output does not say it; ``every``:
     also collectives that have no place in a profile.
@@ -198,7 +194,7 @@ class MeasuredCollective:
 
 def read_collective(path: Path, lines: Sequence[str]) -> MeasuredCollective:
     """Read the first table of a benchmark of a collective. Raises InputError."""
-    tables = read_osu(path, lines, None, every=True) if recognises_osu(lines) else []
+    tables = read_osu(path, lines, None, every=True) if have(lines, SIGNS) else []
     match = re.fullmatch(r"osu_([a-z]\w*)(?: \S+)?", tables[0].program) if tables else None
     if match is None or match[1] != tables[0].keeps_as:
         raise InputError(f"{path} is not the output of an OSU benchmark of a blocking collective: give osu_allreduce's, say")

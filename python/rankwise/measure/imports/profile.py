@@ -15,20 +15,20 @@ from rankwise.files import plain
 from rankwise.machine.link import LEAST_SIZES, Curve, Point
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
 from rankwise.machine.shared import Resource, Shared
+from rankwise.measure.imports import imb, mpi4py_bench, nccl, osu
 from rankwise.measure.imports.csv_table import read_csv
-from rankwise.measure.imports.imb import read_imb, recognises_imb
-from rankwise.measure.imports.mpi4py_bench import read_mpi4py, recognises_mpi4py
-from rankwise.measure.imports.nccl import read_nccl, recognises_nccl
-from rankwise.measure.imports.osu import read_osu, recognises_osu
-from rankwise.measure.imports.table import SEND, Table
+from rankwise.measure.imports.table import SEND, Table, have
 from rankwise.measure.imports.whereabouts import find_ranks, link_between
 from rankwise.measure.samples import now
-from rankwise.measure.saturation import FILLED, resource_of, stream_of
+from rankwise.measure.saturation import FILLED, resource_of, stream_of, streams_in
 from rankwise.models.curve import curve_from_table
 from rankwise.reading import reading
 from rankwise.units import format_size
 
 _MOST_BYTES = 64 << 20
+_READERS = (
+    (imb.SIGNS, imb.read_imb), (nccl.SIGNS, nccl.read_nccl), (mpi4py_bench.SIGNS, mpi4py_bench.read_mpi4py),
+)  # fmt: skip
 _APART = 1.5  # runs of one link differ less, in the median over sizes
 
 
@@ -155,12 +155,7 @@ def _shared(curves: Mapping[str, Mapping[str, Curve]], known: Shared) -> Shared:
     """Return what is known to be shared with what streams say of it: several pairs at once, or one that goes both ways."""
     found: dict[str, Resource] = {}
     for place, by_name in curves.items():
-        streams = {
-            stream: {point.size_bytes: point for point in curve.table}
-            for name, curve in by_name.items()
-            if (stream := stream_of(name, single=True)) is not None
-        }
-        resource = resource_of(streams)
+        resource = resource_of(streams_in({name: curve.table for name, curve in by_name.items()}, single=True))
         kind = FILLED.get(place)
         if resource is None or kind is None:
             continue
@@ -187,14 +182,10 @@ def read_tables(path: Path, window: int | None = None) -> list[Table]:
 
 
 def _tables_in(path: Path, lines: list[str], window: int | None) -> list[Table]:
-    if recognises_osu(lines):
-        tables, neighbours = read_osu(path, lines, window), False
-    elif recognises_imb(lines):
-        tables, neighbours = read_imb(path, lines), True
-    elif recognises_nccl(lines):
-        tables, neighbours = read_nccl(path, lines), True
-    elif recognises_mpi4py(lines):
-        tables, neighbours = read_mpi4py(path, lines), True
+    if have(lines, osu.SIGNS):
+        tables, neighbours = osu.read_osu(path, lines, window), False
+    elif (read := next((read for signs, read in _READERS if have(lines, signs)), None)) is not None:
+        tables, neighbours = read(path, lines), True
     else:
         return read_csv(path, lines)
     told = link_between(find_ranks(lines), neighbours)

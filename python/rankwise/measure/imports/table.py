@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rankwise.errors import InputError
 from rankwise.machine.link import LEAST_SIZES, Point
+from rankwise.machine.profile import Imported
 
 SEND = "send"
 _DECIMAL = re.compile(r"(\d{1,15})\.(\d{1,12})")
@@ -35,16 +37,10 @@ class Table:
     link: str | None = None  # where the file itself says it
     told: str | None = None  # the link class that follows from where a launcher says that the ranks were
 
-    def to_dict(self, link: str) -> dict[str, object]:
+    def to_dict(self, link: str) -> dict[str, Any]:
         """Return where the table came from; ``link`` is its link class where the file does not say it."""
-        return {
-            "file": self.path.name,
-            "line": self.line,
-            "program": self.program,
-            "link": self.link or link,
-            "kept_as": self.keeps_as,
-            "statistic": self.statistic,
-        }
+        name, place = self.path.name, self.link or link
+        return Imported(name, self.line, self.program, place, self.keeps_as, self.statistic).to_dict()
 
 
 @dataclass(frozen=True)
@@ -131,6 +127,11 @@ def is_other_text(line: str) -> bool:
     """
     words = line.split()
     return not (words[0][0].isdecimal() or words[0][0] in "+-." or _DECIMAL.search(words[-1]))
+
+
+def have(lines: Sequence[str], signs: Sequence[re.Pattern[str]]) -> bool:
+    """Tell whether one of the lines is one by which a program's output is recognised."""
+    return any(sign.fullmatch(line.strip()) for line in lines for sign in signs)
 
 
 class Lines:
