@@ -25,8 +25,7 @@ import numpy as np
 from harness import COLLECTIVE, OnNodes, compiled, linked_with, nodes_up, options
 
 from rankwise.collectives.selection import Call, Setting, library_to_set, settable
-from rankwise.collectives.settings import write_settings
-from rankwise.collectives.written import Library, Rule, written
+from rankwise.collectives.settings import Library, Rule, write_settings, written
 from rankwise.launch.mpi import find_mpi
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.tune.calls import Called

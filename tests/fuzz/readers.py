@@ -57,8 +57,7 @@ PYTHONS_OWN = re.compile(r"unhashable|not supported between|has no attribute|arg
 def readers() -> dict[str, Reader]:
     from rankwise.api import kept
     from rankwise.collectives.selection import Setting
-    from rankwise.collectives.settings import Settings
-    from rankwise.collectives.written import Library, Rule, written
+    from rankwise.collectives.settings import Library, Rule, Settings, written
     from rankwise.engines import ledger
     from rankwise.engines.fft_lengths import Lengths
     from rankwise.health import history
@@ -70,7 +69,7 @@ def readers() -> dict[str, Reader]:
     from rankwise.mapping.traffic import read_graph
     from rankwise.measure import all_pairs
     from rankwise.measure.fitting import fit_table
-    from rankwise.measure.imports.profile import read_tables
+    from rankwise.measure.imports import read_tables
     from rankwise.measure.profiles import profile_of_samples
     from rankwise.report.inputs import load_mappings, load_validation
     from rankwise.slurm import jobs, states

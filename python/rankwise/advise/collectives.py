@@ -15,7 +15,7 @@ import numpy as np
 from rankwise.advise.evidence import Evidence
 from rankwise.arrays import Array
 from rankwise.collectives.selection import library_to_set, publishes_rules
-from rankwise.collectives.written import Library
+from rankwise.collectives.settings import Library
 from rankwise.engines.model import Model
 from rankwise.observe.collective_times import Called, called
 from rankwise.observe.record import Record

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import YES, Block, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
-from rankwise.models.halo import HaloCode
 from rankwise.models.uncertain import Range
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
@@ -386,7 +385,8 @@ def project_stencil(question: StencilCode, on: Described) -> Projected:
     if not (math.isfinite(question.flops_per_cell) and question.flops_per_cell >= 0):
         raise InputError(f"--flops-per-cell {question.flops_per_cell:g} is out of range: it must be 0 or above")
     counts = parse_ints(question.nodes, "--nodes")
-    code = HaloCode(question.width, question.cell_bytes, question.flops_per_cell, question.memory_bytes_per_cell, question.mode)
+    work = question.flops_per_cell, question.memory_bytes_per_cell
+    code = project_halo.HaloCode(question.width, question.cell_bytes, *work, question.mode)
     terms = ("flops", "memory", "exchange", "total")
     asked = _Asked["ProjectedStencil"](
         "stencil", on.described(), on, f"{counts[-1]:,} nodes",

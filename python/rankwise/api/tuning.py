@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.blocks import NO, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.collectives.selection import library_to_set, publishes_rules, settable_libraries
-from rankwise.collectives.settings import own_settings, write_settings
-from rankwise.collectives.written import Library, Written, written
+from rankwise.collectives.settings import Library, Written, own_settings, write_settings, written
 from rankwise.errors import InputError, RankwiseError
 from rankwise.files import require_folder
 from rankwise.machine.profile import Profile, open_profile

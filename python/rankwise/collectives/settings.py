@@ -1,17 +1,24 @@
-"""A folder of settings: what an MPI library reads, how a program is given them, and what they were made for."""
+"""A folder of settings: what an MPI library reads, how a program is given them, and what they were made for.
+
+Libraries read Open MPI's rules files, MPICH's selection files, Intel MPI's variables. A rule holds for a collective, one number
+of ranks and a range of bytes; for all else the library goes on as without it.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankwise.collectives.written import HERE, Written
+from rankwise.collectives.selection import BY_RANK, Setting
 from rankwise.errors import InputError
 from rankwise.files import make_folder, read_json, write_json, write_whole
 from rankwise.reading import read_document
@@ -25,6 +32,12 @@ SCHEMA = 1
 _MEND = "write it again with 'rankwise tune'"
 # Where people have settings of their own, by the variables that would be set.
 _OWN_FILES = ("coll_tuned_dynamic_rules_filename", "coll_tuned_use_dynamic_rules", "coll_han_dynamic_rules_filename")
+HERE = "{folder}"  # in a value of a variable: where the files lie
+# Numbers of collectives in Open MPI's files.
+_NUMBERS = {"allgather": 0, "allreduce": 2, "alltoall": 3, "bcast": 7, "gather": 9, "reduce": 11, "reduce_scatter": 12,
+            "scatter": 15}  # fmt: skip
+_OF_HAN = ("allgather", "allreduce", "bcast", "gather", "reduce", "scatter")
+_GLOBAL = 2  # HAN's level of a whole communicator
 
 
 _VARIABLE = re.compile(r"(OMPI_MCA|MPIR_CVAR|I_MPI_ADJUST)_\w+", re.ASCII)
@@ -150,3 +163,224 @@ def own_settings(variables: Mapping[str, str]) -> list[str]:
         if any(name.startswith("OMPI_MCA_") for name in variables):
             found += [f"{line.strip()} ({path})" for line in lines if line.split("=")[0].strip() in _OWN_FILES]
     return found
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is set for a collective of so many ranks and ``first`` to ``last`` bytes, as ``Call`` counts them."""
+
+    kind: str
+    ranks: int
+    first: int
+    last: int
+    setting: Setting
+    by_nodes: bool = False  # whether some of these communicators have several nodes of several ranks
+
+
+@dataclass(frozen=True)
+class Written:
+    """Files by their names, and the variables that make a library read them."""
+
+    files: Mapping[str, str]
+    variables: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library at hand: one of ``settable_libraries``, and its file (None: not at hand)."""
+
+    name: str
+    path: Path | None = None
+    trees: Mapping[str, Any] = field(default_factory=dict)
+    content: bytes = b""
+
+    @classmethod
+    def at(cls, name: str, path: Path | None) -> Library:
+        """Read what a library's file says of itself: of MPICH its selection trees, by kind."""
+        if path is None or not name.startswith("mpich"):
+            return cls(name, path)
+        content = path.read_bytes()
+        found = {}
+        for match in re.finditer(rb'\{"collective=[^\0]+', content):
+            try:
+                tree = json.loads(match.group())
+            except (ValueError, RecursionError):
+                continue
+            text = match.group()
+            found["posix" if b"MPIDI_POSIX" in text else "ch4" if b"composition=" in text else "mpir"] = tree
+        return cls(name, path, found, content)
+
+    def knows(self, kind: str, setting: Setting) -> bool:
+        """Whether this very library has an algorithm."""
+        return not self.content or _leaf(kind, setting).encode() in self.content
+
+
+def written(library: Library, rules: Sequence[Rule]) -> Written:
+    """Return the files and variables that make a library follow some rules, at least one. Raises InputError."""
+    family = library.name.partition("-")[0]
+    writers: dict[str, Callable[[Library, Sequence[Rule]], Written]] = {
+        "openmpi": _open_mpi,
+        "mpich": _mpich,
+        "intelmpi": _intel_mpi,
+    }
+    return writers[family](library, rules)
+
+
+def _open_mpi(library: Library, rules: Sequence[Rule]) -> Written:
+    columns = "bytes, algorithm (0: the default), fan, segment"
+    files = {"tuned.rules": _rules_file(rules, columns, lambda rule: _tuned(rule.setting), "0 0 0")}
+    variables = {
+        "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+        "OMPI_MCA_coll_tuned_dynamic_rules_filename": f"{HERE}/tuned.rules",
+    }
+    past_han = [rule for rule in rules if rule.by_nodes and rule.kind in _OF_HAN]
+    if past_han and library.name != "openmpi-4.1":
+        # HAN, which serves communicators of several nodes of several ranks, leaves what is set to tuned, and nothing else.
+        level = ("1 # level", f"{_GLOBAL} # the whole communicator")
+        files["han.rules"] = _rules_file(past_han, "bytes, component", lambda rule: "tuned", "han", level)
+        variables |= {
+            "OMPI_MCA_coll_han_use_dynamic_file_rules": "1",
+            "OMPI_MCA_coll_han_dynamic_rules_filename": f"{HERE}/han.rules",
+        }
+    return Written(files, variables)
+
+
+def _by_kind(rules: Sequence[Rule]) -> list[tuple[str, list[tuple[int, list[Rule]]]]]:
+    """Return the rules of each collective, of each number of ranks, ascending."""
+    found: dict[str, dict[int, list[Rule]]] = defaultdict(lambda: defaultdict(list))
+    for rule in sorted(rules, key=lambda rule: rule.first):
+        found[rule.kind][rule.ranks].append(rule)
+    return [
+        (kind, sorted(found[kind].items()))
+        for kind in sorted(found, key=lambda kind: (_NUMBERS.get(kind, len(_NUMBERS)), kind))
+    ]
+
+
+def _steps(rules: Sequence[Rule], unit: int, chosen: Callable[[Rule], str], default: str) -> list[str]:
+    """Return a line for each size from which on something else is to be done, in units of the file's bytes."""
+    lines = {0: default}
+    for rule in rules:
+        lines[rule.first * unit] = chosen(rule)
+        lines[rule.last * unit + 1] = default
+        lines = {size: line for size, line in lines.items() if not rule.first * unit < size <= rule.last * unit}
+    return [f"{size} {line}" for size, line in sorted(lines.items())]
+
+
+def _rules_file(
+    rules: Sequence[Rule], columns: str, chosen: Callable[[Rule], str], default: str, level: Sequence[str] = ()
+) -> str:
+    """Return a file of Open MPI's: by collective, number of ranks and size what is to be done, of ``level`` lines before.
+
+    A rule holds from its number of ranks on, so that the next number has the default again. What is set for tuned counts the
+    blocks of all ranks together.
+    """
+    text = [f"{len({rule.kind for rule in rules})} # collectives; of a size: {columns}"]
+    for kind, by_ranks in _by_kind(rules):
+        every: dict[int, list[str]] = {1: [f"0 {default}"]}
+        for ranks, of_ranks in by_ranks:
+            every[ranks] = _steps(of_ranks, ranks if kind in BY_RANK and not level else 1, chosen, default)
+            if ranks + 1 not in dict(by_ranks):
+                every[ranks + 1] = [f"0 {default}"]
+        text += [f"{_NUMBERS[kind]} # {kind}", *level, f"{len(every)} # numbers of ranks"]
+        for ranks, lines in sorted(every.items()):
+            text += [f"{ranks} {len(lines)} # ranks, sizes", *lines]
+    return "\n".join(text) + "\n"
+
+
+def _tuned(setting: Setting) -> str:
+    fan = setting.radix if setting.algorithm == "chain" else 0
+    return f"{setting.name.split()[0]} {fan} {setting.segment_bytes} # {setting.name}"
+
+
+def _leaf(kind: str, setting: Setting) -> str:
+    return f"algorithm=MPIR_{kind.capitalize()}_intra_{setting.name}"
+
+
+def _mpich(library: Library, rules: Sequence[Rule]) -> Written:
+    """Change branches of the very trees that the library has: a file of its own replaces all of them."""
+    if "mpir" not in library.trees or "ch4" not in library.trees:
+        raise InputError(
+            f"{library.path or library.name} has no selection trees to start from: name the library that the program uses "
+            "with --library-path"
+        )
+    mpir = json.loads(json.dumps(library.trees["mpir"]))
+    for kind, by_ranks in _by_kind(rules):
+        branch = _branch(library, mpir, kind)
+        branch["comm_type=intra"] = _by_size(by_ranks, branch["comm_type=intra"], lambda rule, base: _guarded(rule, base))
+    files = {"mpir.json": _pretty(mpir)}
+    variables = {"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": f"{HERE}/mpir.json"}
+    flat = [rule for rule in rules if rule.by_nodes]
+    ch4 = json.loads(json.dumps(library.trees["ch4"]))
+    for kind, by_ranks in _by_kind(flat):
+        if (whole := _FLAT.get(kind)) is None:
+            continue
+        leaf = f"composition=MPIDI_{kind.capitalize()}_intra_composition_{whole}"
+        branch = _branch(library, ch4, kind)
+        branch["comm_type=intra"] = _by_size(by_ranks, branch["comm_type=intra"], lambda rule, base, leaf=leaf: {leaf: {}})
+        files["ch4.json"] = _pretty(ch4)
+        variables["MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE"] = f"{HERE}/ch4.json"
+    return Written(files, variables)
+
+
+def _branch(library: Library, tree: Any, kind: str) -> dict[str, Any]:
+    """Return what a tree has of a collective. Raises InputError for a tree of another form."""
+    found = tree.get(f"collective={kind}") if isinstance(tree, dict) else None
+    if not isinstance(found, dict) or "comm_type=intra" not in found:
+        raise InputError(
+            f"{library.path} has no selection tree of {kind}: name the library that the program uses with --library-path"
+        )
+    return found
+
+
+# Which composition carries a collective out over all ranks at once; others are always so.
+_FLAT = {"bcast": "gamma", "reduce": "gamma", "allreduce": "beta"}
+_QUANTITY = {"allgather": "total_msg_size", "reduce_scatter": "total_msg_size", "reduce_scatter_block": "total_msg_size"}
+
+
+def _by_size(by_ranks: Sequence[tuple[int, list[Rule]]], base: Any, leaf: Callable[..., Any]) -> dict[str, Any]:
+    """Return a tree that is the base but where rules hold."""
+    tree: dict[str, Any] = {}
+    for ranks, rules in by_ranks:
+        tree[f"comm_size<{ranks}"] = base
+        sizes: dict[str, Any] = {}
+        for rule in rules:
+            quantity = _QUANTITY.get(rule.kind, "avg_msg_size")
+            unit = ranks if quantity.startswith("total") and rule.kind in BY_RANK else 1
+            if rule.first > 0:
+                sizes[f"{quantity}<{rule.first * unit}"] = base
+            sizes[f"{quantity}<={rule.last * unit}"] = leaf(rule, base)
+        sizes[f"{_QUANTITY.get(rules[0].kind, 'avg_msg_size')}=any"] = base
+        tree[f"comm_size<={ranks}"] = sizes
+    return {**tree, "comm_size=any": base}
+
+
+def _guarded(rule: Rule, base: Any) -> dict[str, Any]:
+    """Return a leaf; the base where an algorithm cannot be: of reductions with few elements or an order of their own."""
+    parameters = [*rule.setting.parameters]
+    if rule.setting.segment_bytes or parameters:
+        parameters.append(f"chunk_size={rule.setting.segment_bytes or rule.last}")
+    leaf: dict[str, Any] = {_leaf(rule.kind, rule.setting): {name: {} for name in parameters}}
+    if rule.kind == "alltoall":  # in place there is but one algorithm
+        return {"is_sendbuf_inplace=yes": base, "is_sendbuf_inplace=no": leaf}
+    if rule.kind not in ("reduce", "allreduce") or rule.setting.algorithm not in ("rabenseifner", "ring"):
+        return leaf
+    enough = {"count<pow2": base, "count=any": leaf}
+    return {"is_commutative=yes": {"is_op_built_in=yes": enough, "is_op_built_in=no": base}, "is_commutative=no": base}
+
+
+def _intel_mpi(library: Library, rules: Sequence[Rule]) -> Written:
+    """Name presets for ranges of bytes, ascending: an entry holds up to its end, the last one for all that is larger, too."""
+    variables = {}
+    for kind, by_ranks in _by_kind(rules):
+        ranges = (
+            f"{rule.setting.name.split()[0]}:{rule.first}-{rule.last}@{ranks}-{ranks}"
+            for ranks, some in by_ranks
+            for rule in some
+        )
+        variables[f"I_MPI_ADJUST_{kind.upper()}"] = ";".join(ranges)
+    return Written({}, variables)
+
+
+def _pretty(tree: Any) -> str:
+    return json.dumps(tree, indent=1) + "\n"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from rankwise import _core
 from rankwise.collectives.selection import Call, Selection, Setting, publishes_rules, select, settable
-from rankwise.collectives.written import Library, Rule
+from rankwise.collectives.settings import Library, Rule
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats
 from rankwise.errors import InputError

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankwise.collectives.written import Library
+from rankwise.collectives.settings import Library
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats
 from rankwise.machine.profile import Profile

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from rankwise.collectives.selection import Call, Setting, rules_of, settable, settable_libraries
-from rankwise.collectives.settings import FILE, Settings, write_settings
-from rankwise.collectives.written import Library, Rule, written
+from rankwise.collectives.settings import FILE, Library, Rule, Settings, write_settings, written
 from rankwise.errors import InputError
 from rankwise.launch.mpi import Mpi
 

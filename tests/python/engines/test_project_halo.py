@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from breadth import TIMES
 from rankwise.engines.placement import profile_placement
 from rankwise.engines.predict import predict_rows
-from rankwise.engines.project_halo import project_exchange, project_stencil
+from rankwise.engines.project_halo import HaloCode, project_exchange, project_stencil
 from rankwise.errors import InputError
 from rankwise.machine.description import PROJECTED, QUANTITIES, Description, Figure
 from rankwise.machine.link import Curve, Point
 from rankwise.machine.profile import Link, Profile
 from rankwise.machine.shared import Resource, Shared
 from rankwise.models.curve import curve_from_table
-from rankwise.models.halo import HaloCode
 from rankwise.models.uncertain import Range
 from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases, names
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.models.halo import HaloCode
+from rankwise.engines.project_halo import HaloCode
 
 
 def test_a_halo_as_wide_as_its_blocks_is_the_shift_of_whole_blocks() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankwise.collectives.selection import Call
-from rankwise.collectives.written import Library
+from rankwise.collectives.settings import Library
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats
 from rankwise.machine.profile import Profile, open_profile

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rankwise.collectives.selection import Call
-from rankwise.collectives.written import Library
+from rankwise.collectives.settings import Library
 from rankwise.engines.model import Model
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.observe.phases import PhasedStep

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.errors import InputError
-from rankwise.measure.imports.table import RERUN, Lines, Rows, Table, is_other_text, read_count, read_size
-from rankwise.measure.imports.whereabouts import DEVICE
+from rankwise.measure.imports.table import DEVICE, RERUN, Lines, Rows, Table, is_other_text, read_count, read_size
 
 _VERSION = re.compile(r"#\s*(?P<name>[nr]ccl-tests) version (?P<version>[\w.]+)\b.*", re.IGNORECASE)
 _HEADER = re.compile(r"#\s+size\s+count\s+type\b.*\b(?:time|cputime)\s+algbw\s+busbw\b.*")

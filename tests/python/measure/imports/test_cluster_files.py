@@ -9,7 +9,7 @@ import pytest
 from rankwise.distributions import t_quantile
 from rankwise.errors import InputError
 from rankwise.measure.imports import import_profile, read_tables
-from rankwise.measure.imports.whereabouts import Whereabouts, find_ranks, link_between
+from rankwise.measure.imports.table import Whereabouts, find_ranks, link_between
 
 DATA = Path(__file__).parents[3] / "data"
 SAMPLES, MAPS = DATA / "cluster-samples", DATA / "osu-samples"

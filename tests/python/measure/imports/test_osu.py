@@ -7,8 +7,7 @@ import pytest
 
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
-from rankwise.measure.imports import import_profile
-from rankwise.measure.imports.profile import read_tables
+from rankwise.measure.imports import import_profile, read_tables
 
 SAMPLES = Path(__file__).parents[3] / "data" / "osu-samples"
 PINGPONGS = sorted(path for path in SAMPLES.glob("*latency*.txt") if path.name != "osu57_latency_validate.txt")
