@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Next, Sentence, Table, labelled
-from rankwise.machine.derived import CLOSE, Finding, check_all
+from rankwise.machine.derived import CLOSE, Finding, check
 from rankwise.machine.description import QUANTITIES, Description, MachineSummary, format_quantity
 from rankwise.machine.library import all_machines, load_machine
 from rankwise.records import computed, key, record
@@ -133,4 +133,4 @@ def describe(name: str) -> DescribedMachine:
 def check_machines(name: str | None = None) -> Checked:
     """Recompute what follows from what, of one machine or of all that are known. Raises InputError."""
     found = all_machines() if name is None else [load_machine(str(name))]
-    return Checked(len(found), check_all(found))
+    return Checked(len(found), [finding for machine in found for finding in check(machine)])

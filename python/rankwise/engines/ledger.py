@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, median
@@ -128,22 +128,18 @@ def keep_rows(verb: str, machine: str, rows: Iterable[Row], where: Where) -> Non
 
 def keep_comparisons(machine: str, comparisons: Iterable[Comparison]) -> None:
     """Keep predictions with what was measured."""
-    if _file() is None:
-        return
-    _append(
-        _pair(machine, c.predicted.engine, c.measured.engine, c.case.workload, c.case.keys(),
-              (c.predicted.time_s, c.predicted.time_lo_s, c.predicted.time_hi_s), c.measured.time_s)
+    _append_pairs(
+        Pair(machine, c.predicted.engine, c.measured.engine, c.case.workload, c.case.keys(), c.predicted.time_s,
+             c.predicted.time_lo_s, c.predicted.time_hi_s, c.measured.time_s)
         for c in comparisons
     )  # fmt: skip
 
 
 def keep_trials(machine: str, engine: str, trials: Iterable[Any]) -> None:
     """Keep all candidates of choices that were tried (decide/regret.py)."""
-    if _file() is None:
-        return
-    _append(
-        _pair(machine, "model", engine, "exchange", one.case.keys(), (one.time_s, one.time_lo_s, one.time_hi_s),
-              median(trial.times_s[one.case]))
+    _append_pairs(
+        Pair(machine, "model", engine, "exchange", one.case.keys(), one.time_s, one.time_lo_s, one.time_hi_s,
+             median(trial.times_s[one.case]))
         for trial in trials
         for one in trial.choice.candidates
     )  # fmt: skip
@@ -165,10 +161,7 @@ def read(path: Path) -> tuple[list[Pair], list[int]]:
     records, damaged = _records(path)
     for line in records:
         if line["record"] == "pair":
-            pairs.append(
-                Pair(line["machine"], line["engine"], line["against"], line.get("workload", ""), line["case"],
-                     line["predicted_s"], line["low_s"], line["high_s"], line["measured_s"])
-            )  # fmt: skip
+            pairs.append(Pair(**{one.name: line.get(one.name, "") for one in fields(Pair)}))
         elif line["record"] == "row":
             at = json.dumps([line[key] for key in ("machine", "workload", "case", *SAME)], sort_keys=True)
             rows[line["verb"] == "simulate"].setdefault(at, {})[line["as"]] = line  # asked again: the last holds
@@ -218,19 +211,14 @@ def _regrets(pairs: Sequence[Pair]) -> dict[int, float]:
     return found
 
 
-def _pair(
-    machine: str, engine: str, against: str, workload: str, case: Mapping[str, Any],
-    predicted: tuple[float, float | None, float | None], measured_s: float,
-) -> dict[str, Any]:  # fmt: skip
-    return {"record": "pair", "verb": "validate", "machine": machine, "engine": engine, "against": against,
-        "workload": workload,
-            "case": case, "predicted_s": predicted[0], "low_s": predicted[1], "high_s": predicted[2],
-            "measured_s": measured_s}  # fmt: skip
-
-
 def _file() -> Path | None:
     name = os.environ.get(FILE, "")
     return Path(name) if name else None
+
+
+def _append_pairs(pairs: Iterable[Pair]) -> None:
+    if _file() is not None:
+        _append({"record": "pair", "verb": "validate", **vars(pair)} for pair in pairs)
 
 
 def _append(records: Iterable[Mapping[str, Any]]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from rankwise.machine.description import KINDS, PROCESSORS, QUANTITIES, TOPOLOGIES, UNITS, Description
@@ -61,11 +60,6 @@ def check(machine: Description) -> list[Finding]:
             rule = f"at most {more}"
             found.append(Finding(machine.name, less, rule, figures[less].value, (0.0, high_end), figures[less].low <= high_end))
     return found
-
-
-def check_all(machines: Sequence[Description]) -> list[Finding]:
-    """Check several machines."""
-    return [finding for machine in machines for finding in check(machine)]
 
 
 def schema() -> dict[str, Any]:

@@ -154,14 +154,9 @@ def _how_it_went(campaign: Campaign) -> list[str]:
             f"± {100 * stop['precision']:g} %; use more {'--seconds' if plan.launches is None else '--launches'}"
         )
     for link in plan.places:
-        if sizes := _left_out(campaign, plan, link):
+        seen = {one["size_bytes"] for one in campaign.samples if one["class"] == link and one["operation"] == "send"}
+        if sizes := [size for size in plan.sizes if size not in seen]:
             more = len(sizes) - 1
             larger = f" and {more} larger size{'s' * (more > 1)}" if more else ""
             lines.append(f"{link}: {format_size(sizes[0])}{larger} not measured (time limit)")
     return lines
-
-
-def _left_out(campaign: Campaign, plan: Plan, link: str) -> list[int]:
-    """Return the sizes at which plain sends were not measured."""
-    seen = {sample["size_bytes"] for sample in campaign.samples if sample["class"] == link and sample["operation"] == "send"}
-    return [size for size in plan.sizes if size not in seen]
