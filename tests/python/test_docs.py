@@ -99,7 +99,7 @@ def run(
     monkeypatch.setenv("PATH", f"{mpi.launcher_path.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
     monkeypatch.setattr("rankwise.engines.fft_lengths.SECONDS", 0.1)
-    monkeypatch.setattr("rankwise.engines.fft3d_calibrate._COUNTED", ((96, 64),))  # under valgrind
+    monkeypatch.setattr("rankwise.engines.fft_lengths._COUNTED", ((96, 64),))  # under valgrind
 
     def once(line: str) -> str:
         if line not in outputs:

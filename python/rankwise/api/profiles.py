@@ -314,7 +314,7 @@ def measure(asked: Campaign | None = None) -> Result:
     what = "pingpong" if asked.what == "latency" else asked.what
     seconds = SECONDS.get(what, 15) if asked.seconds is None else asked.seconds
     if asked.what == "fft3d":
-        from rankwise.engines.fft3d_calibrate import DEFAULT_SIZES, FftPlan, measure_fft3d
+        from rankwise.engines.fft_lengths import DEFAULT_SIZES, FftPlan, measure_fft3d
         from rankwise.machine.discover import discover
 
         sizes = parse_ints(asked.n, "--n") if asked.n else list(DEFAULT_SIZES)

@@ -288,10 +288,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _list_of(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(holds, value))
 
@@ -301,7 +297,7 @@ _NEEDED = {
     "witness": ("class", "launch", "seconds"),
 }  # fmt: skip
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("class", "operation", "kernel", "host"), _is_text),
+    **dict.fromkeys(("class", "operation", "kernel", "host"), lambda value: isinstance(value, str)),
     **dict.fromkeys((
         "size_bytes", "launch", "part", "messages", "repeats", "round", "rank", "involuntary_switches", "moved_ranks",
     ), _is_count),

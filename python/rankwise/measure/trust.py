@@ -254,7 +254,8 @@ def _load(campaign: Campaign) -> Reason | None:
     if ended:
         words = f"the background load ended before {ended} of {len(loaded)} sample batches did"
         return Reason("load", ended / len(loaded), words, "give fewer --sizes")
-    if loaded and _shares_cpus(campaign):
+    asked = 1 + int(campaign.plan.get("background", 0))
+    if loaded and any(len(places["pairs"]) < asked for places in campaign.plan.get("places", {}).values()):
         return Reason(
             "load",
             0.5,
@@ -262,11 +263,6 @@ def _load(campaign: Campaign) -> Reason | None:
             "use fewer --background pairs or more cores",
         )
     return None
-
-
-def _shares_cpus(campaign: Campaign) -> bool:
-    asked = 1 + int(campaign.plan.get("background", 0))
-    return any(len(places["pairs"]) < asked for places in campaign.plan.get("places", {}).values())
 
 
 def _impossible_limits(campaign: Campaign) -> Reason | None:

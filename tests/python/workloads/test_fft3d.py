@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rankwise.engines.fft3d_calibrate import _loads_missed
+from rankwise.engines.fft_lengths import _loads_missed
 from rankwise.engines.placement import profile_placement
 from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
