@@ -21,6 +21,7 @@ from rankwise.errors import InputError
 from rankwise.launch.smpi import Trace
 from rankwise.observe.phases import PhasedStep, first_events
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, EVENT, RECEIVE, SEND, Record
+from rankwise.observe.template import Topology
 from rankwise.observe.timeline import Sent, Span, Timeline, timeline_of_window
 from rankwise.units import format_count, format_size, format_time
 from rankwise.workloads.base import Case, Halo, Program, Row, Transpose
@@ -155,19 +156,14 @@ def _of_all(program: Program, placement: _core.Placement) -> tuple[_core.Judged,
 
 def _halo(halo: Halo) -> PhasedStep:
     """Return a stencil's messages, all at once, in blocks."""
-    ranks = math.prod(halo.grid)
-    cells = np.stack(np.unravel_index(np.arange(ranks), halo.grid), axis=1)
+    grid = Topology(tuple(halo.grid), tuple(halo.periodic))
     source, dest, blocks = [], [], []
     for offset, weight in zip(halo.offsets, halo.weights or (1,) * len(halo.offsets), strict=True):
-        there = cells + np.array(offset)
-        wraps = np.array(halo.periodic)
-        inside = np.all(wraps | ((there >= 0) & (there < halo.grid)), axis=1)
-        to = np.ravel_multi_index(tuple((there % halo.grid).T), halo.grid)
-        apart = inside & (to != np.arange(ranks))
-        source.append(np.arange(ranks)[apart])
-        dest.append(to[apart])
-        blocks.append(np.full(int(apart.sum()), weight))
-    return PhasedStep.at_once(np.concatenate(source), np.concatenate(dest), np.concatenate(blocks), ranks)
+        partner = grid.partner(offset)
+        source.append(np.flatnonzero(partner >= 0))
+        dest.append(partner[source[-1]])
+        blocks.append(np.full(source[-1].size, weight))
+    return PhasedStep.at_once(np.concatenate(source), np.concatenate(dest), np.concatenate(blocks), grid.ranks)
 
 
 def _transpose(asked: Transpose) -> PhasedStep:
