@@ -8,14 +8,15 @@ says so. All bandwidths are per direction; figures are per node unless the quant
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rankwise.errors import InputError, unreadable
-from rankwise.files import MOST_DIGITS, plain
+from rankwise.errors import InputError
+from rankwise.files import MOST_DIGITS, read_text
 from rankwise.records import Record, computed, key, record
 
 MEASURED, PUBLISHED, PROJECTED, UNVERIFIED = "measured", "published", "projected", "unverified"
@@ -354,11 +355,8 @@ def _described(record: dict[str, Any], where: str) -> Description:
 
 def load_description(path: Path) -> Description:
     """Read a description from a file. Raises InputError."""
-    try:
-        return parse_description(plain(path).read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        fix = "'rankwise machines list' names the known ones" if isinstance(error, FileNotFoundError) else "give a TOML file"
-        raise InputError(f"machine file {path} {unreadable(error)}: {fix}") from None
+    fix = "give a TOML file" if os.path.exists(path) else "'rankwise machines list' names the known ones"
+    return parse_description(read_text(path, "machine file", fix), str(path))
 
 
 def _figure(key: str, record: Any) -> Figure:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rankwise.errors import InputError, unreadable
+from rankwise.errors import InputError
+from rankwise.files import read_text
 
 _MOST_HOSTS = 1_000_000
 
@@ -22,10 +23,7 @@ def parse_hosts(text: str) -> list[str]:
     except (OSError, ValueError):
         is_file = False
     if is_file:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"--hosts {text} {unreadable(error)}: give one node name a line") from None
+        lines = read_text(path, "--hosts", "give one node name a line").splitlines()
         words = [line.split("#")[0].strip() for line in lines]
         hosts = [host for word in words if word for host in _expand(word)]
     else:
