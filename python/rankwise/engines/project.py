@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from rankwise.errors import InputError
 from rankwise.machine.description import PROJECTED, QUANTITIES, SAME_NETWORK, UNVERIFIED, Description, Figure, format_quantity
 from rankwise.models import fft3d
-from rankwise.models.uncertain import MOST_RANGES, Range, bounds
+from rankwise.models.uncertain import Range, bounds
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_number, format_time
 
@@ -135,7 +135,6 @@ def project_fft(machine: Description, question: FftQuestion) -> FftAnswer:
     """Ask the model. Raises InputError naming what the description lacks."""
     model = FftModel(machine, question)
     parameters = model.parameters()
-    _few(parameters)
     results = bounds(model.evaluate, parameters)
     bounded_by, reason = _bounded_by(results, question, model.network_label)
     return FftAnswer(
@@ -467,12 +466,6 @@ def _bounded_by(results: Mapping[str, Range], question: FftQuestion, network: st
     compared = f"{format_number(time / other)} times the next term ({_TERMS[rest]})" if other > 0 else f"{_TERMS[rest]} none"
     through = f" on a {network}" if largest == "network_s" else ""
     return _TERMS[largest], (f"{_TERMS[largest]} takes {100 * share:.0f} % of the total{through}, {compared}")
-
-
-def _few(parameters: Mapping[str, Range]) -> None:
-    wide = [name for name, parameter in parameters.items() if parameter.wide]
-    if len(wide) > MOST_RANGES:
-        raise InputError(f"{len(wide)} parameters are ranges: fix some, {MOST_RANGES} are the most")
 
 
 def with_value(machine: Description, key: str, value: float) -> Description:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 
+from rankwise.errors import InputError
 from rankwise.records import Record, key, record
 
-MOST_RANGES = 12
+_MOST_RANGES = 12
 
 
 @record
@@ -36,11 +37,11 @@ class Range(Record):
 def bounds(function: Callable[[Mapping[str, float]], Mapping[str, float]], ranges: Mapping[str, Range]) -> dict[str, Range]:
     """Evaluate ``function`` at the values, and at all corners of the ranges; each of its results as a range.
 
-    The function must be monotonic in each parameter. Raises ValueError for more than ``MOST_RANGES`` wide ranges.
+    The function must be monotonic in each parameter. Raises InputError for more wide ranges than corners can be looked at.
     """
     wide = [name for name, parameter in ranges.items() if parameter.wide]
-    if len(wide) > MOST_RANGES:
-        raise ValueError(f"{len(wide)} parameters are ranges, more than {MOST_RANGES}")
+    if len(wide) > _MOST_RANGES:
+        raise InputError(f"{len(wide)} parameters are ranges: fix some, {_MOST_RANGES} are the most")
     point = {name: parameter.value for name, parameter in ranges.items()}
     central = function(point)
     low, high = dict(central), dict(central)

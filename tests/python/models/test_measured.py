@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rankwise.errors import InputError
 from rankwise.machine.link import LinkModel, Parameter, Segment
 from rankwise.models.measured import Measured, Way, rms_error, scale, squared_error, steps, with_error, with_intervals
 from rankwise.models.uncertain import Range, bounds
@@ -83,5 +84,5 @@ def test_bounds_lie_at_the_corners_of_the_ranges() -> None:
     assert found["sum"].wide and not found["three"].wide
     many = {str(i): Range(1.0, 0.5, 2.0) for i in range(12)}
     assert bounds(lambda p: {"sum": sum(p.values())}, many)["sum"] == Range(12.0, 6.0, 24.0)
-    with pytest.raises(ValueError, match="13 parameters are ranges, more than 12"):
+    with pytest.raises(InputError, match="13 parameters are ranges: fix some, 12 are the most"):
         bounds(lambda p: {}, many | {"more": Range(1.0, 0.5, 2.0)})
