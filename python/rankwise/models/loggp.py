@@ -51,7 +51,10 @@ class _Estimate:
 
     def send(self, sizes: Floats, threshold: float | None) -> Floats:
         late = sizes >= (np.inf if threshold is None else threshold)
-        return np.where(late, self.alpha_s + self.handshake_s, self.alpha_s) + self.bytes_s(sizes, threshold)
+        return np.where(late, self.ssend(sizes), self.alpha_s + self.beta * sizes)
+
+    def ssend(self, sizes: Floats) -> Floats:
+        return np.asarray(self.alpha_s + self.handshake_s + self.late_beta * sizes)
 
     def bytes_s(self, sizes: Floats, threshold: float | None) -> Floats:
         late = sizes >= (np.inf if threshold is None else threshold)
@@ -70,7 +73,10 @@ def fit(measured: Measured) -> dict[str, LinkModel]:
         parameters["rendezvous_from_bytes"] = parameters["rendezvous_from_bytes"].exactly()
     threshold = f"threshold {structure.threshold:.0f} B" if structure.threshold is not None else "no threshold"
     method = f"least squares of all modes together, {threshold}"
-    return of_all_ways(NAME, measured, parameters, method, lambda name: _segments(estimate, structure, name))
+    return of_all_ways(
+        NAME, measured, parameters, method, lambda name: _segments(estimate, structure, name),
+        lambda name, sizes: _times(estimate, structure, name, sizes),
+    )  # fmt: skip
 
 
 def _structure(measured: Measured) -> _Structure:
@@ -175,6 +181,17 @@ def _parameters(estimate: _Estimate, structure: _Structure, measured: Measured) 
         parameters["rendezvous_from_bytes"] = structure.threshold
         parameters["rendezvous_gap_s_per_byte"] = estimate.late_beta
     return parameters
+
+
+def _times(estimate: _Estimate, structure: _Structure, name: str, sizes: Floats) -> Floats:
+    if name == "ssend":
+        return estimate.ssend(sizes)
+    send, bytes_s = estimate.send(sizes, structure.threshold), estimate.bytes_s(sizes, structure.threshold)
+    if name == "send":
+        return send
+    if name == "exchange":
+        return np.asarray(send - estimate.stall_s + np.maximum(estimate.overhead_s, estimate.blocking * bytes_s))
+    return np.maximum(estimate.gap_s, (1 + estimate.blocking) * bytes_s)
 
 
 def _segments(estimate: _Estimate, structure: _Structure, name: str) -> tuple[Segment, ...]:

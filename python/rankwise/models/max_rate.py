@@ -37,7 +37,9 @@ class _Estimate:
     factor: float
     factor_from: float | None
 
-    def at_once_s(self, sizes: Floats) -> Floats:
+    def time_s(self, name: str, sizes: Floats) -> Floats:
+        if name not in _AT_ONCE:
+            return np.asarray(self.alpha_s + self.handshake_s * (name == "ssend") + self.beta * sizes)
         busy = sizes >= (np.inf if self.factor_from is None else self.factor_from)
         return np.asarray((self.shared_alpha_s + self.shared_beta * sizes) * np.where(busy, self.factor, 1.0))
 
@@ -76,7 +78,8 @@ def fit(measured: Measured, injection: Parameter | None = None) -> dict[str, Lin
     if injection is not None:
         parameters["injection_bytes_per_s"] = injection
     found = f"contention from {from_bytes:.0f} B" if from_bytes is not None else "no contention"
-    return of_all_ways(NAME, measured, parameters, f"least squares of all modes together, {found}", estimate.segments)
+    method = f"least squares of all modes together, {found}"
+    return of_all_ways(NAME, measured, parameters, method, estimate.segments, estimate.time_s)
 
 
 def _at_once(measured: Measured) -> tuple[Floats, Floats]:
@@ -92,7 +95,7 @@ def _busy_from(measured: Measured) -> float | None:
 
     def criterion(from_bytes: float | None) -> float:
         estimate = _estimate(measured, from_bytes)
-        error = squared_error(estimate.at_once_s(sizes), times_s)
+        error = squared_error(estimate.time_s("exchange", sizes), times_s)
         parameters = 2 if from_bytes is None else 4
         return float(sizes.size * np.log(error / sizes.size + noise**2) + parameters * np.log(sizes.size))
 

@@ -106,19 +106,17 @@ def with_intervals(measured: Measured, estimate: Callable[[Measured], Mapping[st
 
 
 def of_all_ways(
-    name: str,
-    measured: Measured,
-    parameters: Mapping[str, Parameter],
-    method: str,
-    segments: Callable[[str], tuple[Segment, ...]],
-) -> dict[str, LinkModel]:
-    """Return a model whose ways of sending share their parameters; ``segments``: those of a way."""
+    name: str, measured: Measured, parameters: Mapping[str, Parameter], method: str,
+    segments: Callable[[str], tuple[Segment, ...]], times: Callable[[str, Floats], Floats],
+) -> dict[str, LinkModel]:  # fmt: skip
+    """Return a model whose ways of sending share their parameters; ``segments``, ``times``: those of a way, by size."""
     return {
-        way: with_error(
-            LinkModel(name, segments(way), method, parameters=parameters, parameter_count=len(parameters)), measured[way]
+        way: LinkModel(
+            name, segments(way), method, rms_error(times(way, known.sizes), known.times_s),
+            parameters=parameters, parameter_count=len(parameters),
         )
-        for way in measured
-    }
+        for way, known in measured.items()
+    }  # fmt: skip
 
 
 def steps(*lines: tuple[float, float, float]) -> tuple[Segment, ...]:
