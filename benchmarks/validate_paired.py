@@ -21,7 +21,7 @@ from rankwise.engines.run import Here
 from rankwise.engines.session import compare_engines
 from rankwise.files import write_json
 from rankwise.measure.campaign import Plan, default_sizes
-from rankwise.measure.session import measure_machine
+from rankwise.measure.profiles import measure_machine
 from rankwise.workloads.exchange import Asked, ExchangeCase, make_cases
 
 SIZES, CUTOFFS = (8, 1000, 64000), (1, 2, 4)

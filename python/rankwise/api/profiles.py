@@ -334,8 +334,8 @@ def measure(asked: Campaign | None = None) -> Result:
     if asked.n is not None or asked.ranks is not None:
         raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
     from rankwise.measure.campaign import Plan, default_sizes
+    from rankwise.measure.profiles import measure_machine
     from rankwise.measure.samples import samples_path_of
-    from rankwise.measure.session import measure_machine
 
     if asked.what == "all-pairs":
         from rankwise.api.streams import Streams, StreamTimes, campaign_of

@@ -208,7 +208,7 @@ def measured(folder: Path | str, seconds: float) -> Quick:
     from rankwise.engines.session import compare_engines
     from rankwise.mapping import map_grid
     from rankwise.measure.campaign import Plan, default_sizes
-    from rankwise.measure.session import measure_machine
+    from rankwise.measure.profiles import measure_machine
     from rankwise.workloads.base import Site
     from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
 

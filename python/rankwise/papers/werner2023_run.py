@@ -60,9 +60,8 @@ def reproduce(folder: Path) -> Reproduction:
     from rankwise.engines.run import Here
     from rankwise.engines.session import run_rows
     from rankwise.measure.campaign import Plan
-    from rankwise.measure.profiles import profile_of_samples
+    from rankwise.measure.profiles import measure_machine, profile_of_samples
     from rankwise.measure.samples import samples_path_of
-    from rankwise.measure.session import measure_machine
 
     here = Here()
     ranks = len(here.cpus) // 2 * 2  # even, as in the paper

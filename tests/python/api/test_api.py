@@ -151,7 +151,7 @@ def test_questions_take_numbers_and_say_what_is_wrong() -> None:
 
 
 def test_a_part_of_the_package_takes_no_function_away() -> None:
-    parts = "import rankwise, rankwise.observe.record, rankwise.measure.session"
+    parts = "import rankwise, rankwise.observe.record, rankwise.measure.profiles"
     subprocess.run(
         [sys.executable, "-c", f"{parts}; assert callable(rankwise.observe) and callable(rankwise.measure)"], check=True
     )

@@ -7,7 +7,7 @@ import pytest
 
 from rankwise.errors import InputError, UnusableFiguresError
 from rankwise.measure.campaign import last_campaign
-from rankwise.measure.session import _profile_of
+from rankwise.measure.profiles import _profile_of
 
 CAMPAIGN = Path(__file__).parents[2] / "fuzz" / "corpus" / "samples" / "campaign.jsonl"
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankwise.errors import InputError
 from rankwise.models import fft3d
 from rankwise.models.fft3d import Network, System, Transform
 from rankwise.models.uncertain import Range, bounds
@@ -158,5 +159,5 @@ def test_an_exact_parameter_has_no_width() -> None:
 
 
 def test_too_many_ranges_are_refused() -> None:
-    with pytest.raises(ValueError, match="more than"):
+    with pytest.raises(InputError, match="12 are the most"):
         bounds(lambda values: dict(values), {f"x{i}": Range(2, 1, 3) for i in range(13)})
