@@ -54,10 +54,6 @@ class Parameter(Record):
     value: float = key("the figure")
     ci: Interval | None = key("95 % interval", default=None)
 
-    def exactly(self) -> Parameter:
-        """Return the parameter without an interval: a limit that is one of the measured sizes has none."""
-        return Parameter(self.value)
-
 
 @record
 class LinkModel(Record):

@@ -7,7 +7,6 @@ measured is that of as many pairs as there are, at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
 from typing import Any, Self
 
 from rankwise.records import Interval, Record, key, record
@@ -83,11 +82,6 @@ class Shared(Record):
         for kind in KINDS:
             if (resource := getattr(self, kind)) is not None:
                 yield kind, resource
-
-    def updated_by(self, newer: Shared) -> Shared:
-        """Return all of ``newer`` and of this what that lacks."""
-        known = {field.name: value for field in fields(newer) if (value := getattr(newer, field.name))}
-        return replace(self, **known)
 
     def notes(self) -> list[str]:
         """Say which resources were hardly tested."""

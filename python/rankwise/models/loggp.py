@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwise.arrays import Floats
-from rankwise.machine.link import LinkModel, Segment
+from rankwise.machine.link import LinkModel, Parameter, Segment
 from rankwise.models.fit import find_lines, fit_line_in_logs
 from rankwise.models.measured import Measured, Way, of_all_ways, scale, squared_error, steps, with_intervals
 
@@ -70,7 +70,7 @@ def fit(measured: Measured) -> dict[str, LinkModel]:
     estimate = _estimate(measured, structure)
     parameters = with_intervals(measured, lambda ways: _parameters(_estimate(ways, structure), structure, measured))
     if structure.threshold is not None:
-        parameters["rendezvous_from_bytes"] = parameters["rendezvous_from_bytes"].exactly()
+        parameters["rendezvous_from_bytes"] = Parameter(structure.threshold)  # one of the measured sizes
     threshold = f"threshold {structure.threshold:.0f} B" if structure.threshold is not None else "no threshold"
     method = f"least squares of all modes together, {threshold}"
     return of_all_ways(

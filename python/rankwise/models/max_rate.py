@@ -74,7 +74,7 @@ def fit(measured: Measured, injection: Parameter | None = None) -> dict[str, Lin
     estimate = _estimate(measured, from_bytes)
     parameters = with_intervals(measured, lambda ways: _estimate(ways, from_bytes).parameters(measured))
     if from_bytes is not None:
-        parameters["contention_from_bytes"] = parameters["contention_from_bytes"].exactly()
+        parameters["contention_from_bytes"] = Parameter(from_bytes)  # one of the measured sizes
     if injection is not None:
         parameters["injection_bytes_per_s"] = injection
     found = f"contention from {from_bytes:.0f} B" if from_bytes is not None else "no contention"

@@ -40,12 +40,6 @@ def test_it_reads_back_as_it_was_written(shared: Shared) -> None:
     assert Shared.from_dict(json.loads(json.dumps(shared.to_dict()))) == shared
 
 
-@given(_shared, _shared)
-def test_the_newer_of_each_kind_is_kept(older: Shared, newer: Shared) -> None:
-    both = older.updated_by(newer)
-    assert all(getattr(both, kind) == (getattr(newer, kind) or getattr(older, kind)) for kind in (*KINDS, "levels"))
-
-
 def test_a_profile_keeps_it(record: dict[str, Any], tmp_path: Path) -> None:
     profile = replace(
         Profile.from_dict(record, "x"), shared=Shared(card=CARD, memory=MEMORY, levels=(Level(32, 5e10), Level(512, 4e11)))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rankwise.errors import InputError, unreadable
 from rankwise.files import plain
 from rankwise.machine.link import LEAST_SIZES, Curve, Point
 from rankwise.machine.profile import LINK_CLASSES, Link, Profile
-from rankwise.machine.shared import Resource, Shared
+from rankwise.machine.shared import Shared
 from rankwise.measure.imports import imb, mpi4py_bench, nccl, osu
 from rankwise.measure.imports.csv_table import read_csv
 from rankwise.measure.imports.table import SEND, Table, find_ranks, have, link_between
@@ -152,7 +153,7 @@ def _together(runs: Sequence[Table], place: str, warnings: list[str]) -> Table:
 
 def _shared(curves: Mapping[str, Mapping[str, Curve]], known: Shared) -> Shared:
     """Return what is known to be shared with what streams say of it: several pairs at once, or one that goes both ways."""
-    found: dict[str, Resource] = {}
+    found: dict[str, Any] = {}
     for place, by_name in curves.items():
         resource = resource_of(streams_in({name: curve.table for name, curve in by_name.items()}, single=True))
         kind = FILLED.get(place)
@@ -163,7 +164,7 @@ def _shared(curves: Mapping[str, Mapping[str, Curve]], known: Shared) -> Shared:
         asked = resource.both_ways_bytes_per_s is not None or any(stream_of(name) for name in by_name)
         if resource.most_pairs != 1 or (asked and (old is None or old.most_pairs == 1)):
             found[kind] = resource
-    return known.updated_by(Shared(levels=(), **found))
+    return replace(known, **found)
 
 
 def read_tables(path: Path, window: int | None = None) -> list[Table]:
