@@ -27,9 +27,9 @@ SQUARE = frozenset(
     "chain scatter-ring-allgather".split()
 )
 _WITHIN = frozenset({"linear", "chain", "pipeline", "tree", "binomial", "k-nomial"})  # of reduce and of bcast
-SEGMENTS = (8192, 32768, 131072, 262144)
-_MOST_PIECES = 1024
 _IN_STAGES = frozenset({"reduce-bcast", "gather-bcast", "reduce-scatter"})  # all ranks in each
+SEGMENTS = (8192, 32768, 131072, 262144)  # bytes that can be set
+_MOST_PIECES = 1024
 
 
 @dataclass(frozen=True)

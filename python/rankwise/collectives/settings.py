@@ -270,10 +270,11 @@ def _steps(rules: Sequence[Rule], unit: int, chosen: Callable[[Rule], str], defa
 def _rules_file(
     rules: Sequence[Rule], columns: str, chosen: Callable[[Rule], str], default: str, level: Sequence[str] = ()
 ) -> str:
-    """Return a file of Open MPI's: by collective, number of ranks and size what is to be done, of ``level`` lines before.
+    """Return a file of Open MPI's: by collective, number of ranks and size what is to be done; ``level``: what HAN's file has
+    above the ranks of a collective.
 
-    A rule holds from its number of ranks on, so that the next number has the default again. What is set for tuned counts the
-    blocks of all ranks together.
+    A rule holds from its number of ranks on, so that the next number has the default again. Tuned's file, which has no levels,
+    counts the blocks of all ranks together.
     """
     text = [f"{len({rule.kind for rule in rules})} # collectives; of a size: {columns}"]
     for kind, by_ranks in _by_kind(rules):
