@@ -29,8 +29,7 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.api.projecting import FftProjection as FftProjection, WhatIf as WhatIf
     from rankwise.api.what_if import what_if as what_if
     from rankwise.api.what_if_ranks import other_ranks as other_ranks
-    from rankwise.api.comparing_records import compare_runs as compare_runs
-    from rankwise.api.live import live as live
+    from rankwise.api.observing import compare_runs as compare_runs, live as live
     from rankwise.api.observing import observe as observe, load_record as load_record
     from rankwise.api.comparing import compare as compare, before_after as before_after
     from rankwise.api.reporting import report as report, Sources as Sources, quick as quick, reproduce as reproduce

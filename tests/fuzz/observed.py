@@ -20,8 +20,7 @@ EXTREMES = [0, 1, 2, 7, *((1 << bits) - less for bits in (8, 16, 31, 32, 47, 62,
 def ask(path: Path) -> None:
     """Show a record as each verb does: its JSON, its blocks, what it is exported as, compared with itself, with advice."""
     from rankwise.api.advising import Target, advise
-    from rankwise.api.comparing_records import compare_runs
-    from rankwise.api.observing import load_record
+    from rankwise.api.observing import compare_runs, load_record
     from rankwise.blocks.terminal import show
     from rankwise.observe.formats import FORMATS, exported
 

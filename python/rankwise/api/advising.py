@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankwise.api.observing import span_of
 from rankwise.api.placing import LEVELS, MACHINE, SETTINGS, TOPOLOGY, Levels, machine_asked, nodes_asked, read_traffic, seats_of
 from rankwise.api.questions import writable
 from rankwise.api.results import TRUST, Result, sentence
@@ -99,6 +98,7 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
     from rankwise.advise.evidence import evidence_of
     from rankwise.advise.findings import Question
     from rankwise.advise.findings import advise as advised
+    from rankwise.api.observing import span_of
     from rankwise.mapping import How
     from rankwise.observe.record import read_record
 

@@ -1,23 +1,42 @@
-"""What a program sends to whom: recorded while it runs, or read."""
+"""What a program sends to whom: recorded while it runs, or read; where its ranks are meanwhile; two runs of it compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from rankwise.api.results import Plot, Result, sentence
-from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
+from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
-from rankwise.records import computed, record
-from rankwise.units import format_count, format_number, format_share, format_size, format_span, format_time, format_volume
+from rankwise.observe import call_sites, summary
+from rankwise.observe.efficiency import Talp, talp_of
+from rankwise.records import computed, key, record
+from rankwise.units import (
+    format_count,
+    format_number,
+    format_percent,
+    format_ranges,
+    format_share,
+    format_size,
+    format_span,
+    format_time,
+    format_volume,
+)
 
 if TYPE_CHECKING:
     from rankwise.advise.evidence import Evidence, Shares
+    from rankwise.observe.changes import Ratio, RunChange
     from rankwise.observe.collectives import Selected
-    from rankwise.observe.efficiency import Talp
+    from rankwise.observe.live import Hang, LiveRank
     from rankwise.observe.record import Record
+
+
+def _told(name: str, meaning: str, kind: str) -> computed:
+    """Declare a key that the record's header has under the same name; null where it has none."""
+    return computed(meaning, kind, lambda of: of.header.get(name))
 
 
 @record
@@ -26,19 +45,18 @@ class Observation(Result):
 
     evidence: Evidence
     ranks = computed("number of ranks", int, lambda of: of.evidence.record.ranks)
-    seconds = computed(
-        "from the first rank's end of MPI_Init to the last one's MPI_Finalize, or last call", "float | None",
-        lambda of: of.header.get("seconds"),
-    )  # fmt: skip
+    seconds = _told(
+        "seconds", "from the first rank's end of MPI_Init to the last one's MPI_Finalize, or last call", "float | None"
+    )
     mpi_share = computed(
         "share of all ranks' time that was in MPI; null: not known", "float | None",
-        lambda of: _summary().mpi_share(of.evidence.record),
+        lambda of: summary.mpi_share(of.evidence.record),
     )  # fmt: skip
     waiting_share = computed(
         "share of the steps' time in MPI for a partner that is late; null: unknown", "float | None",
         lambda of: _waiting(of.evidence.shares),
     )  # fmt: skip
-    pairs = computed("who sent to whom", "list[rankwise.observe.summary.Pair]", lambda of: _summary().pairs(of.evidence.record))
+    pairs = computed("who sent to whom", list[summary.Pair], lambda of: summary.pairs(of.evidence.record))
     pattern = computed("the pattern of the messages", "rankwise.observe.pattern.Pattern", lambda of: of.evidence.pattern)
     message_sizes = computed(
         "messages by size, and how the MPI sent them", "rankwise.observe.sizes.MessageSizes", lambda of: of.evidence.sizes
@@ -52,41 +70,37 @@ class Observation(Result):
         lambda of: of.evidence.efficiencies,
     )
     talp = computed(
-        "efficiencies of the run as TALP has them; null: the time in MPI is unknown", "rankwise.observe.efficiency.Talp | None",
-        lambda of: _talp(of.evidence.record),
+        "efficiencies of the run as TALP has them; null: the time in MPI is unknown", Talp | None,
+        lambda of: talp_of(of.evidence.record),
     )  # fmt: skip
     balance = computed(
-        "load balance by step; null: no step was found", "rankwise.observe.efficiency.Balance | None",
+        "load balance by step; null: no step was found",
+        "rankwise.observe.efficiency.Balance | None",
         lambda of: of.evidence.balance,
-    )  # fmt: skip
+    )
     waiting = computed(
-        "where ranks wait in the steps, by kind and cause; null: unknown", "rankwise.observe.wait_causes.Waiting | None",
+        "where ranks wait in the steps, by kind and cause; null: unknown",
+        "rankwise.observe.wait_causes.Waiting | None",
         lambda of: of.evidence.waiting,
-    )  # fmt: skip
+    )
     by_rank = computed(
         "what each rank does with its time", "list[rankwise.observe.efficiency.RankTime]", lambda of: of.evidence.by_rank
     )
     hosts = computed("names of the hosts", list[str], lambda of: of.evidence.record.hosts)
     node_of_rank = computed("place in hosts of each rank; -1: not known", list[int], lambda of: of.evidence.record.node_of_rank)
     calls = computed(
-        "calls of MPI, those that took longest first",
-        "list[rankwise.observe.summary.CallTime]",
-        lambda of: _summary().call_table(of.evidence.record),
+        "calls of MPI, those that took longest first", list[summary.CallTime], lambda of: summary.call_table(of.evidence.record)
     )
     sites = computed(
-        "where the program calls MPI, the sites that took longest first", "list[rankwise.observe.call_sites.CallSite]",
-        lambda of: _call_sites().call_sites(of.header),
+        "where the program calls MPI, the sites that took longest first", list[call_sites.CallSite],
+        lambda of: call_sites.call_sites(of.header),
     )  # fmt: skip
-    mpi = computed("version of the MPI", "str | None", lambda of: of.header.get("mpi"))
-    command = computed("the program's command", "list[str] | None", lambda of: of.header.get("command"))
-    created = computed("when, UTC", "str | None", lambda of: of.header.get("created"))
-    complete = computed(
-        "whether every rank called MPI_Finalize and the exit code was 0", "bool | None", lambda of: of.header.get("complete")
-    )
-    notes = computed("what weakens the figures, in words", "list[str] | None", lambda of: of.header.get("notes"))
-    collectives = computed(
-        "collective calls", "list[rankwise.observe.header.CollectiveCalls] | None", lambda of: of.header.get("collectives")
-    )
+    mpi = _told("mpi", "version of the MPI", "str | None")
+    command = _told("command", "the program's command", "list[str] | None")
+    created = _told("created", "when, UTC", "str | None")
+    complete = _told("complete", "whether every rank called MPI_Finalize and the exit code was 0", "bool | None")
+    notes = _told("notes", "what weakens the figures, in words", "list[str] | None")
+    collectives = _told("collectives", "collective calls", "list[rankwise.observe.header.CollectiveCalls] | None")
     collective_times = computed(
         "time in collective calls of a step, the longest first; null: no step was found",
         "list[rankwise.observe.collective_times.CollectiveTime] | None", lambda of: of.evidence.collectives,
@@ -95,17 +109,13 @@ class Observation(Result):
         "by which algorithms collectives of a step are carried out, as the library's rules select; null: no step was found",
         "list[rankwise.observe.collectives.Selected] | None", lambda of: of.evidence.collective_algorithms,
     )  # fmt: skip
-    communicators = computed(
-        "communicators that the program used", "list[rankwise.observe.header.Communicator] | None",
-        lambda of: of.header.get("communicators"),
-    )  # fmt: skip
-    carts = computed(
-        "calls of MPI_Cart_create that differ", "list[rankwise.observe.header.Cart] | None", lambda of: of.header.get("carts")
+    communicators = _told(
+        "communicators", "communicators that the program used", "list[rankwise.observe.header.Communicator] | None"
     )
-    others = computed(
-        "what ranks sent to spawned ranks, and to partners beyond 8192: rank, messages, bytes", "list[Any] | None",
-        lambda of: of.header.get("others"),
-    )  # fmt: skip
+    carts = _told("carts", "calls of MPI_Cart_create that differ", "list[rankwise.observe.header.Cart] | None")
+    others = _told(
+        "others", "what ranks sent to spawned ranks, and to partners beyond 8192: rank, messages, bytes", "list[Any] | None"
+    )
     events = computed("number of recorded events", int, lambda of: sum(map(len, of.evidence.record.events.values())))
     path: Path
     exit_code: int = 0
@@ -116,17 +126,13 @@ class Observation(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """The pairs of ranks."""
-        from rankwise.observe.summary import pairs
-
-        return list(pairs(self.evidence.record))
+        return list(summary.pairs(self.evidence.record))
 
     def blocks(self) -> Iterator[Block]:
         yield from _blocks(self.evidence, self.path)
 
     def rank_blocks(self) -> Iterator[Block]:
         """Yield which rank computes longest, and a table of the ranks in place of the whole, such first."""
-        import numpy as np
-
         from rankwise.report.program import OF_RANKS
 
         evidence, rows = self.evidence, sorted(self.evidence.by_rank, key=lambda row: -row.compute_s)
@@ -189,10 +195,9 @@ class Observation(Result):
 
     def plot(self) -> Plot:
         """Draw who sends how much to whom."""
-        from rankwise.observe.summary import coarse_matrix
         from rankwise.report.pairs import traffic_map
 
-        matrix, each = coarse_matrix(self.evidence.record)
+        matrix, each = summary.coarse_matrix(self.evidence.record)
         words = [f"{self.path}: {headline(self.evidence.record)}"]
         words += [f"each point stands for {each} by {each} ranks"] if each > 1 else []
         return Plot(traffic_map(matrix, words, each), words)
@@ -200,24 +205,6 @@ class Observation(Result):
 
 def _waiting(shares: Shares) -> float | None:
     return shares.share(shares.waiting_s) if shares.split else None
-
-
-def _talp(record: Record) -> Talp | None:
-    from rankwise.observe.efficiency import talp_of
-
-    return talp_of(record)
-
-
-def _summary() -> ModuleType:
-    from rankwise.observe import summary
-
-    return summary
-
-
-def _call_sites() -> ModuleType:
-    from rankwise.observe import call_sites
-
-    return call_sites
 
 
 def load_record(path: Path | str, since_s: float = 0.0, until_s: float | None = None) -> Observation:
@@ -230,7 +217,7 @@ def load_record(path: Path | str, since_s: float = 0.0, until_s: float | None = 
     from rankwise.observe.record import read_record
 
     found = read_record(Path(path))
-    _call_sites().named(found.header, limit_s=10.0)
+    call_sites.named(found.header, limit_s=10.0)
     return Observation(evidence_of(found, str(path), span_of(found, since_s, until_s)), Path(path))
 
 
@@ -267,9 +254,7 @@ def observe(command: Sequence[str], output: Path | str = Path("observed.comm")) 
 
 def headline(record: Record) -> str:
     """Say how many ranks there were, where, and how long."""
-    from rankwise.observe.summary import mpi_share
-
-    share, hosts = mpi_share(record), len(record.hosts)
+    share, hosts = summary.mpi_share(record), len(record.hosts)
     where = f" on {hosts} hosts" if hosts > 1 else ""
     words = f"{format_count(record.ranks, 'rank')}{where}, {format_time(record.header.get('seconds', 0.0))}"
     return words + (f", {format_share(share)} of it in MPI" if share is not None else "")
@@ -281,10 +266,8 @@ _SCREEN, _OTHER_LINES, _TEXT = 25, 6, 68  # lines of a screen; those around list
 
 def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     """Yield where the time of the run went, what was recorded, and who sends to whom."""
-    from rankwise.observe.summary import call_table, matrix_lines, mpi_share
-
-    record, share = evidence.record, mpi_share(evidence.record)
-    calls = [line for line in call_table(record) if line["seconds"] > 0]
+    record, share = evidence.record, summary.mpi_share(evidence.record)
+    calls = [line for line in summary.call_table(record) if line["seconds"] > 0]
     seconds = format_time(record.header.get("seconds", 0.0))
     if share is None:
         answer = f"The run took {seconds}; how much of it is in MPI is unknown."
@@ -300,7 +283,7 @@ def _blocks(evidence: Evidence, file: Path) -> Iterator[Block]:
     ]  # fmt: skip
     yield Listing(items)
     room = _SCREEN - _OTHER_LINES - sum(-(-len(text) // _TEXT) for _, text in items)
-    matrix = matrix_lines(record) if record.ranks <= min(_MOST_IN_MATRIX, room) else []
+    matrix = summary.matrix_lines(record) if record.ranks <= min(_MOST_IN_MATRIX, room) else []
     if matrix:
         yield Sentence("Bytes from row to column: @ the most of any pair, each shade a third of the one above")
         yield Lines(matrix)
@@ -329,8 +312,6 @@ _OF_ALGORITHMS: Sequence[Column[Selected]] = (
 
 def _ranks(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield the least, median and greatest times of the ranks."""
-    import numpy as np
-
     from rankwise.observe.efficiency import spread_words
 
     if evidence.crowded is None and evidence.record.ranks > 1 and evidence.shares.total_s.any():
@@ -376,20 +357,16 @@ def _in_mpi(record: Record, calls: Sequence[Mapping[str, Any]]) -> Iterator[tupl
     most = [line for line in calls[:5] if line["seconds"] >= 0.01 * total]
     if most:
         yield "In MPI", ", ".join(f"{line['call']} {format_share(line['seconds'] / total)}" for line in most)
-        yield from (("", line) for line in _call_sites().site_lines(record.header, total, most=3))
+        yield from (("", line) for line in call_sites.site_lines(record.header, total, most=3))
 
 
 def _messages(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield how many messages there are, and of which sizes."""
-    import numpy as np
-
-    from rankwise.observe.summary import bytes_between_hosts
-
     record = evidence.record
     if len(record.peer):
         degrees = np.diff(record.pointer).tolist()
         all_bytes, messages = int((record.bytes + record.pulled).sum()), int(record.messages.sum())
-        across = f", {format_volume(bytes_between_hosts(record))} between hosts" if len(record.hosts) > 1 else ""
+        across = f", {format_volume(summary.bytes_between_hosts(record))} between hosts" if len(record.hosts) > 1 else ""
         others = f"{format_span(degrees)} other{'s' * (max(degrees) != 1)}"
         pairs = format_count(len(record.peer), "communicating pair")
         yield "Messages", f"{messages}, {format_volume(all_bytes)} in all{across}; a rank sends to {others}, {pairs}"
@@ -415,3 +392,159 @@ def _calls(record: Record) -> Iterator[tuple[str, str]]:
         ends = "periodic" if all_around else f"periodic along axis {', '.join(around)}" if around else "not periodic"
         reorder = "reordering allowed" if cart["reorder"] else "no reordering"
         yield "Grid", f"MPI_Cart_create {'x'.join(map(str, cart['dims']))}, {ends}, {reorder}"
+
+
+@record
+class Live(Result):
+    """Where the ranks of a program are at this moment."""
+
+    _rows: ClassVar[str] = "ranks"
+    path: Path = key("record that is going to be written")
+    seconds: float = key("time since MPI_Init when a rank last looked")
+    deadlock: Hang | None = key("ranks that wait for ever; null: none was found")
+    ranks: list[LiveRank] = key("each rank")
+
+    @property
+    def conclusion(self) -> str:
+        if self.deadlock is not None:
+            return f"Deadlock: {self.deadlock.why}."
+        waiting = [one for one in self.ranks if one.state == "waits"]
+        if not waiting:
+            return "No rank has waited in MPI for half a second."
+        longest = max(waiting, key=lambda one: one.seconds)
+        longest_s = format_time(longest.seconds)
+        return f"{len(waiting)} of {format_count(len(self.ranks), 'rank')} wait in MPI, rank {longest.rank} for {longest_s}."
+
+    def blocks(self) -> Iterator[Block]:
+        is_waiting = any(one.state == "waits" for one in self.ranks)
+        yield Sentence(self.conclusion, mark=NO if self.deadlock is not None else BUT if is_waiting else YES)
+        yield Sentence(
+            f"Live: {format_count(len(self.ranks), 'rank')}, {format_time(self.seconds)} after MPI_Init ({self.path})."
+        )
+        yield Table(_OF_GROUPS, _groups(self.ranks))
+        yield Next([(f"rankwise observe show --live {self.path}", "again")])
+
+
+Group = tuple["list[LiveRank]", float]  # ranks that are at one place, and the longest time there
+
+
+def _groups(ranks: list[LiveRank]) -> list[Group]:
+    """Return the ranks by what they do, those that wait longest first."""
+    found: dict[tuple[str | None, ...], list[LiveRank]] = {}
+    for one in ranks:
+        found.setdefault((one.state, one.call, one.text, one.whom), []).append(one)
+    return sorted(((group, max(one.seconds for one in group)) for group in found.values()), key=lambda of: -of[1])
+
+
+_OF_GROUPS: tuple[Column[Group], ...] = (
+    Column("ranks", lambda of: format_ranges(one.rank for one in of[0])),
+    Column("in", lambda of: of[0][0].call or of[0][0].state),
+    Column("for", lambda of: format_time(of[1]) if of[1] else None), Column("where", lambda of: of[0][0].text or None),
+    Column("waits", lambda of: of[0][0].whom or None),
+)  # fmt: skip
+
+
+def live(path: Path | str = Path("observed.comm")) -> Live:
+    """Say where the ranks of a program are that 'rankwise observe -o PATH' has started. Raises InputError where none runs."""
+    from rankwise.observe.live import hang_of, live_ranks
+
+    ranks, ran_s = live_ranks(Path(path))
+    return Live(Path(path), ran_s, hang_of(ranks), ranks)
+
+
+_SITES, _RANKS = 6, 4  # on a screen
+_MARKS = {"slower": NO, "unclear": UNCLEAR}
+
+
+@record
+class ComparedRuns(Result):
+    """What changed from run A to run B."""
+
+    _rows: ClassVar[str] = "changes"
+    a: Path = key("record of run A")
+    b: Path = key("record of run B")
+    verdict: str = key("slower, faster, same or unclear: of B's step")
+    why: str | None = key("why it is unclear; null: it is not, or by the interval")
+    of: Ratio = key("how many times as long a step of B takes", inline=True)
+    changes: list[RunChange] = key(
+        "times of both runs: of the step, then of its parts, call sites and ranks, the largest change first"
+    )
+    step_a_s = computed("median step of run A; null: no step was found", "float | None", lambda of: of.step_s("a_s"))
+    step_b_s = computed("median step of run B", "float | None", lambda of: of.step_s("b_s"))
+
+    def step_s(self, run: str) -> float | None:
+        """Return the time of a run's step."""
+        return next((float(getattr(one, run)) for one in self.changes if one.of == "step"), None)
+
+    @property
+    def conclusion(self) -> str:
+        step_a_s, step_b_s = self.step_a_s, self.step_b_s
+        if (
+            self.of.ratio is None
+            or self.of.ratio_lo is None
+            or self.of.ratio_hi is None
+            or step_a_s is None
+            or step_b_s is None
+        ):
+            return f"Unclear: {self.why}."
+        ends = f"{format_number(self.of.ratio_lo)}–{format_number(self.of.ratio_hi)}"
+        of_a = f"{format_number(self.of.ratio)} times ({ends}) the {format_time(step_a_s)} of A"
+        times = f"a step takes {format_time(step_b_s)}, {of_a}"
+        unclear = f" {self.why[:1].upper()}{self.why[1:]}." if self.why else ""
+        if step_a_s == step_b_s:
+            times = f"a step takes {format_time(step_b_s)} in both"
+        said = {"unclear": "Unclear", "same": "B is as fast as A"}.get(self.verdict, f"B is {self.verdict}")
+        return f"{said}: {times}.{unclear}"
+
+    def blocks(self) -> Iterator[Block]:
+        yield Sentence(self.conclusion, mark=_MARKS.get(self.verdict, YES))
+        yield Sentence(f"A: {self.a}. B: {self.b}. Interval: scatter of steps within each run, not from run to run.")
+        most = {"step": 1, "part": 3, "site": _SITES, "rank": _RANKS}
+        rows = [one for of, count in most.items() for one in [each for each in self.changes if each.of == of][:count]]
+        yield Table(_CHANGES, rows)
+        yield Sentence(
+            "Of a step, the mean over ranks; of a rank: its time outside MPI. Sites and ranks: those that change most."
+        )
+        yield Next([(f"rankwise observe show {self.b}", "where its time goes")])
+
+
+_CHANGES: tuple[Column[RunChange], ...] = (
+    Column("of", "of"), Column("what", "what"), Column("A", "a_s", format_time), Column("B", "b_s", format_time),
+    Column("B less A", lambda row: row.b_s - row.a_s, format_time),
+    Column("change", lambda row: row.b_s / row.a_s - 1 if row.a_s > 0 else None, format_percent),
+)  # fmt: skip
+
+
+def compare_runs(a: Path | str, b: Path | str) -> ComparedRuns:
+    """Say what changed from one observed run of a program to another. Raises InputError."""
+    from rankwise.observe.changes import changed, ratio_of
+
+    one, other = (load_record(path).evidence for path in (a, b))
+    if one.record.ranks != other.record.ranks:
+        raise InputError(f"{a} has {one.record.ranks} ranks and {b} {other.record.ranks}: observe the program with as many")
+    ratio = ratio_of(one.steps, other.steps)
+    changes = (
+        [] if one.steps is None or other.steps is None else changed("step", {"median": one.time_s}, {"median": other.time_s})
+    )
+    for of, times in (("part", _parts_s), ("site", _sites_s), ("rank", _ranks_s)):
+        changes += changed(of, times(one), times(other)) if one.steps is not None and other.steps is not None else []
+    why = one.crowded or other.crowded
+    if ratio.ratio is None:
+        why = "a run has no step that repeats on all ranks, or few"
+    return ComparedRuns(Path(a), Path(b), "unclear" if why else ratio.verdict, why, ratio, changes)
+
+
+def _parts_s(evidence: Evidence) -> dict[str, float]:
+    shares = evidence.shares
+    parts = {"compute": shares.computing_s, "transfer and other MPI": shares.moving_s, "wait": shares.waiting_s}
+    return {name: float(part.mean()) for name, part in parts.items()}
+
+
+def _sites_s(evidence: Evidence) -> dict[str, float]:
+    from rankwise.observe.changes import site_times_s
+
+    return {} if evidence.steps is None else site_times_s(evidence.record, evidence.steps, evidence.events)
+
+
+def _ranks_s(evidence: Evidence) -> dict[str, float]:
+    return {f"rank {rank}": float(compute_s) for rank, compute_s in enumerate(evidence.shares.computing_s)}

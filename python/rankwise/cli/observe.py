@@ -6,14 +6,18 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import rankwise
 from rankwise.cli.base import Json, drawable, group, show, tell, verb, writable, write_plot
 from rankwise.errors import InputError, exit_code
 from rankwise.files import write_whole
 from rankwise.questions import Options, option
+
+if TYPE_CHECKING:
+    from rankwise.observe.record import Record
 
 observe_verbs = group(
     "observe",
@@ -59,11 +63,7 @@ def run(
     sys.stdout.flush()
     code, record = observe(command, output, meanwhile=lambda: import_module("rankwise.api.observing"))
     if record is not None:
-        from rankwise.api.observing import headline
-
-        tell(f"{output}: {headline(record)}; next: rankwise observe show {output}")
-        for note in record.header["notes"]:
-            tell(f"{output}: {note}")
+        _tell_of(record, output)
     return exit_code_of(code, record)
 
 
@@ -85,13 +85,9 @@ def show_record(
     as_json: Json = False,
 ) -> None:
     """Show a record: the time in MPI, the calls that take it, the pairs of ranks, the matrix."""
-    from rankwise.api.observing import load_record
-
     if view.live:
-        from rankwise.api.live import live as running
-
-        return show(running(file), as_json)
-    found = load_record(file, since_s, until_s)
+        return show(rankwise.live(file), as_json)
+    found = rankwise.load_record(file, since_s, until_s)
     write_plot(found, plot, "picture: ")
     views = (
         (view.ranks, found.rank_blocks), (view.collectives, found.collective_blocks), (view.which, found.algorithm_blocks),
@@ -114,9 +110,7 @@ def compare_records(
 
     Exit 3 when a step of B takes longer for certain, by the scatter of each run's own steps; 5 when that is unclear; else 0.
     """
-    from rankwise.api.comparing_records import compare_runs
-
-    found = compare_runs(a, b)
+    found = rankwise.compare_runs(a, b)
     show(found, as_json)
     return exit_code(found.verdict, strict=False)
 
@@ -141,15 +135,21 @@ def import_trace(
 
     Needs the package otf2: pip install 'rankwise[otf2]'. Calls of MPI on the first location of each process are read.
     """
-    from rankwise.api.observing import headline
     from rankwise.observe.otf2 import read_otf2
     from rankwise.observe.record import write_record
 
     record = read_otf2(trace)
     write_record(output, record)
-    tell(f"{output}: {headline(record)}; next: rankwise observe show {output}")
+    _tell_of(record, output)
+
+
+def _tell_of(record: Record, file: Path) -> None:
+    """Say what was recorded, and what weakens its figures."""
+    from rankwise.api.observing import headline
+
+    tell(f"{file}: {headline(record)}; next: rankwise observe show {file}")
     for note in record.header["notes"]:
-        tell(f"{output}: {note}")
+        tell(f"{file}: {note}")
 
 
 @verb(

@@ -14,7 +14,7 @@ import pytest
 from tests.python.observe.conftest import Build, Start
 
 from rankwise import live
-from rankwise.api.live import Live
+from rankwise.api.observing import Live
 from rankwise.errors import InputError
 from rankwise.observe.live import LiveRank, hang_of
 from rankwise.observe.record import read_record
