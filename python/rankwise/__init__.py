@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of reads these lines
     from rankwise.fft import Fft as Fft, FftPlan as FftPlan
     from rankwise.halo import Halo as Halo, halo_array as halo_array
-    from rankwise.api.profiles import load as load, measure as measure, Campaign as Campaign, Machine as Machine, fit as fit
-    from rankwise.api.profiles import Fitting as Fitting, import_tables as import_tables, Tables as Tables
+    from rankwise.api.profiles import load as load, measure as measure, Machine as Machine, fit as fit
+    from rankwise.api.profiles import import_tables as import_tables
+    from rankwise.api.questions import Campaign as Campaign, Fitting as Fitting, Tables as Tables
     from rankwise.api.asking import predict as predict, simulate as simulate, run as run, validate as validate, choose as choose
     from rankwise.api.questions import Ranks as Ranks, Nodes as Nodes, Platform as Platform, Effort as Effort
-    from rankwise.api.placing import map as map, Placing as Placing
+    from rankwise.api.questions import Placing as Placing
+    from rankwise.api.placing import map as map
     from rankwise.api.projecting import project as project, Described as Described, StencilCode as StencilCode
     from rankwise.api.projecting import FftProjection as FftProjection, WhatIf as WhatIf
     from rankwise.api.what_if import what_if as what_if
@@ -37,10 +39,11 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.api.schedules import schedule as schedule, prove as prove
     from rankwise.api.machines import machines as machines, describe as describe, check_machines as check_machines
     from rankwise.api.examining import doctor as doctor
-    from rankwise.api.streams import slow_nodes as slow_nodes, Streams as Streams
+    from rankwise.api.streams import slow_nodes as slow_nodes
     from rankwise.api.kept import ledger as ledger
-    from rankwise.api.advising import advise as advise, Target as Target, try_placements as try_placements, Trying as Trying
-    from rankwise.api.tuning import tune as tune, Tuning as Tuning
+    from rankwise.api.advising import advise as advise, try_placements as try_placements
+    from rankwise.api.tuning import tune as tune
+    from rankwise.api.questions import Streams as Streams, Target as Target, Trying as Trying, Tuning as Tuning
     from rankwise.workloads.exchange import ExchangeOptions as Exchange
     from rankwise.workloads.stencil import StencilOptions as Stencil
     from rankwise.workloads.halo import HaloOptions as HaloExchange

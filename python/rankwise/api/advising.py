@@ -7,43 +7,36 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankwise.api.placing import LEVELS, MACHINE, SETTINGS, TOPOLOGY, Levels, machine_asked, nodes_asked, read_traffic, seats_of
-from rankwise.api.questions import writable
+from rankwise.advise.evidence import Evidence, evidence_of
+from rankwise.advise.findings import CROWDED, Advice, Finding, Question
+from rankwise.advise.findings import advise as advised
+from rankwise.api.observing import span_of
+from rankwise.api.placing import Levels, machine_asked, nodes_asked, read_traffic, seats_of
+from rankwise.api.questions import Target, Trying
 from rankwise.api.results import TRUST, Result, sentence
 from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
+from rankwise.collectives.settings import Settings
+from rankwise.engines.model import Model
+from rankwise.engines.step import traffic_pricer
 from rankwise.errors import InputError
+from rankwise.launch.command import Command, read_command, why_missing
+from rankwise.machine.hosts import distinct
+from rankwise.machine.profile import Profile, open_profile
+from rankwise.mapping import How, Mappings, MapResult, hardly_better
+from rankwise.mapping.mapper import LEAST_GAIN
+from rankwise.mapping.reading import read_mapping
+from rankwise.mapping.traffic import BLOCKED, OBSERVED, place_traffic
+from rankwise.observe.record import read_record
 from rankwise.progress import meter, tell
-from rankwise.questions import Options, option
 from rankwise.records import key, record
 from rankwise.units import format_count, format_number, format_share, format_time, format_volume
 
 if TYPE_CHECKING:
-    from rankwise.advise.evidence import Evidence
-    from rankwise.advise.findings import Advice, Finding
-    from rankwise.launch.command import Command
-    from rankwise.machine.profile import Profile
-    from rankwise.mapping import Mappings, MapResult
     from rankwise.trial.judgement import Judgement
     from rankwise.trial.session import Trial, Way
-
-
-@dataclass(frozen=True)
-class Target(Options):
-    """The nodes that a program is to run on, and the machine."""
-
-    profile: Path | None = option(None, "The machine's profile: without it only bytes are known.")
-    machine: str | None = option(None, MACHINE)
-    settings: list[str] | None = option(None, SETTINGS, "--set")
-    nodes: int | None = option(None, "Number of nodes. Default: those observed.")
-    ppn: int | None = option(None, "Ranks on each node.")
-    node_sizes: str | None = option(None, "Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
-    hosts: str | None = option(None, "Names of the nodes: n[001-050], or a file.")
-    levels: str | None = option(None, LEVELS)
-    topology: str | None = option(None, TOPOLOGY)
-    since_s: float = option(0.0, "Look at steps from here on: seconds since the program's beginning.", "--from")
-    until_s: float | None = option(None, "Look at steps up to here. Default: the end.", "--to")
 
 
 @record
@@ -59,8 +52,6 @@ class Advised(Result):
     _rows: ClassVar[str] = "findings"
 
     def blocks(self) -> Iterator[Block]:
-        from rankwise.advise.findings import CROWDED
-
         advice = self.advice
         crowded = bool(advice.findings) and advice.findings[0].kind == CROWDED
         yield Sentence(advice.headline, mark=NO if crowded else YES)
@@ -95,13 +86,6 @@ def advise(what: Sequence[str], target: Target, output: Path = Path("observed.co
 
     Returns the exit code of a command that left no record. Raises InputError.
     """
-    from rankwise.advise.evidence import evidence_of
-    from rankwise.advise.findings import Question
-    from rankwise.advise.findings import advise as advised
-    from rankwise.api.observing import span_of
-    from rankwise.mapping import How
-    from rankwise.observe.record import read_record
-
     code, path = _observed(list(what), output)
     if path is None:
         return code
@@ -189,27 +173,6 @@ def _placement_words(advice: Advice) -> str:
 
 
 @dataclass(frozen=True)
-class Trying(Options):
-    """The two placements that are run interleaved, and how often."""
-
-    placement: Path | None = option(
-        None, "The new placement, in any format of 'rankwise map'; otherwise the best that 'map' finds."
-    )
-    settings: Path | None = option(
-        None, "A folder that 'rankwise tune' wrote: the program runs with its settings and without, its ranks where they were."
-    )
-    hosts: str | None = option(None, "Names of the nodes: n[001-050], or a file; otherwise those observed.")
-    levels: str | None = option(None, LEVELS)
-    topology: str | None = option(None, TOPOLOGY)
-    profile: Path | None = option(None, "Machine profile, by whose times the new placement is chosen.")
-    pairs: int = option(40, "The most pairs of runs.")
-    seed: int = option(1, "For the order within a pair.")
-    output: Path | None = option(
-        None, "Where each pair is kept, to go on from; app.trial.jsonl for app.comm.", "--output", "-o", check=writable
-    )
-
-
-@dataclass(frozen=True)
 class Tried(Result):
     """What a trial came to; ``why``: there was nothing to try."""
 
@@ -265,15 +228,6 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
 
     Raises InputError, RankwiseError and its kinds.
     """
-    from socket import gethostname
-
-    from rankwise.engines.model import Model
-    from rankwise.engines.step import traffic_pricer
-    from rankwise.launch.command import read_command, why_missing
-    from rankwise.machine.profile import open_profile
-    from rankwise.mapping import How, hardly_better
-    from rankwise.mapping.reading import read_mapping
-    from rankwise.mapping.traffic import BLOCKED, OBSERVED, place_traffic
     from rankwise.trial.session import Way
 
     if not 2 <= asked.pairs <= 1000:
@@ -313,9 +267,6 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
 
 def _try_settings(observed: Path, asked: Trying, program: Command, hosts: tuple[str, ...]) -> Tried:
     """Run a program without settings and with them, by turns. Raises InputError."""
-    from rankwise.collectives.settings import Settings
-    from rankwise.machine.hosts import distinct
-    from rankwise.observe.record import read_record
     from rankwise.trial.session import Way
 
     assert asked.settings is not None
@@ -361,8 +312,6 @@ def _nothing_to_try(mappings: Mappings, same: bool) -> str | None:
             "--format openmpi-rankfile)."
         )
     if same:
-        from rankwise.mapping.mapper import LEAST_GAIN
-
         return (
             f"Nothing to try: no placement was found that is at least {format_share(LEAST_GAIN)} better than the present one."
         )

@@ -13,8 +13,11 @@ from rankwise.api.rows import choice_blocks, line, notes_of, row_table, validati
 from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Next, Sentence
 from rankwise.decide.choice import MOST_BYTES, Choice, Chooser, Question, steps_of
 from rankwise.decide.ranking import Ranking, conclusion, rank, require_one_question
+from rankwise.engines.ledger import Where, keep_comparisons, keep_rows, machine_of
+from rankwise.engines.machines import MachineTime
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Placement, nodes_of, profile_placement
+from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
 from rankwise.launch.under_way import under_way
 from rankwise.machine.profile import Profile, open_profile
@@ -97,7 +100,6 @@ class Times(Result):
 
     def plot(self) -> Plot:
         """Draw the times with their intervals, the shortest on top."""
-        from rankwise.engines.machines import MachineTime
         from rankwise.report.projected import beside_picture
 
         if not self.rows:
@@ -233,9 +235,6 @@ def predict(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks 
     ``pattern``: an Exchange, Stencil, HaloExchange, Fft3d, Alltoall, Collective or Observed; ``profile``: a file, or what
     ``load`` or ``measure`` returned. Raises InputError where the profile lacks what is needed.
     """
-    from rankwise.engines.ledger import Where, keep_rows, machine_of
-    from rankwise.engines.predict import predict_rows
-
     workload = workload_of(pattern)
     placed = _placed(profile, ranks)
     cases = workload.cases(pattern, _site("predict", placed, ranks.ranks_per_node))
@@ -306,7 +305,6 @@ def simulate(
 
     Raises InputError, RankwiseError, and UnusableEnvironmentError without SimGrid.
     """
-    from rankwise.engines.ledger import Where, keep_rows, machine_of
     from rankwise.engines.session import simulate_rows, trace_simulation
 
     workload = workload_of(pattern)
@@ -359,7 +357,6 @@ def validate(
 
     Raises InputError, RankwiseError and its kinds.
     """
-    from rankwise.engines.ledger import keep_comparisons, machine_of
     from rankwise.engines.session import compare_engines, require_engines, why_not_paired
 
     require_engines(engines)
@@ -403,7 +400,6 @@ def choose(pattern: Options, profile: Any = Path("machine.json"), ranks: Ranks =
     InputError.
     """
     from rankwise.decide.fft_plans import tried_plans
-    from rankwise.engines.predict import predict_rows
 
     if isinstance(pattern, ExchangeOptions):
         question = question_of(pattern.left(**CHOOSING))

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, ClassVar
 from rankwise.api.results import Result, sentence
 from rankwise.blocks import NO, UNCLEAR, YES, Block, Column, Next, Sentence, Table, labelled
 from rankwise.errors import InputError
+from rankwise.machine.compare import Compared as Found
+from rankwise.machine.compare import Comparison, in_words
+from rankwise.machine.compare import compare as compared
+from rankwise.machine.profile import Profile, open_profile
 from rankwise.records import computed, key, record
 from rankwise.units import format_ends, format_inverse, format_size, format_time, parse_share
 
 if TYPE_CHECKING:
-    from rankwise.machine.compare import Compared as Found
-    from rankwise.machine.compare import Comparison
     from rankwise.report.before_after import History
 
 
@@ -29,7 +31,7 @@ class Compared(Result):
     b: Path = key("path of profile B")
     tolerance: float = key("share that counts as the same")
     found: Found
-    verdict = computed("what was found, in a sentence", str, lambda of: _in_words(of.found, of.tolerance))
+    verdict = computed("what was found, in a sentence", str, lambda of: in_words(of.found, of.tolerance))
     outcome = computed("slower, faster, same, unclear or unusable", str, lambda of: of.found.outcome)
     slower = computed("whether B is slower for certain", bool, lambda of: of.outcome == "slower")
     notes = computed("what weakens the figures, in words", list[str], lambda of: of.found.notes)
@@ -75,12 +77,6 @@ _COMPARED: Sequence[Column[Comparison]] = (
 )
 
 
-def _in_words(found: Found, tolerance: float) -> str:
-    from rankwise.machine.compare import in_words
-
-    return in_words(found, tolerance)
-
-
 def _figure(of: Comparison, value: float) -> str:
     return format_inverse(value) if of.quantity in ("beta", "both-ways") else format_time(value)
 
@@ -92,9 +88,6 @@ def _distance(comparison: Comparison) -> float:
 def compare(a: Path | str, b: Path | str, tolerance: float | str = 0.1) -> Compared:
     """Hold profile B against A: ``tolerance`` as a share, or as in "20%".
     Raises InputError where they have no link in common."""
-    from rankwise.machine.compare import compare as compared
-    from rankwise.machine.profile import Profile
-
     share = parse_share(str(tolerance), "--tolerance")
     a, b = Path(a), Path(b)
     return Compared(a, b, share, compared(Profile.load(a), Profile.load(b), share))
@@ -109,7 +102,7 @@ class BeforeAfter(Result):
 
     @property
     def conclusion(self) -> str:
-        return sentence(_in_words(self.history.found, self.history.tolerance))
+        return sentence(in_words(self.history.found, self.history.tolerance))
 
     def blocks(self) -> Iterator[Block]:
         yield Sentence(self.conclusion)
@@ -124,7 +117,6 @@ class BeforeAfter(Result):
 
 def before_after(paths: Sequence[Path | str]) -> BeforeAfter:
     """Set profiles side by side, the oldest first. Raises InputError for less than two."""
-    from rankwise.machine.profile import open_profile
     from rankwise.report.before_after import History
 
     if len(paths) < 2:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, YES, Block, Listing, Next, Sentence
 from rankwise.errors import UnusableEnvironmentError, split_message
+from rankwise.launch.build import has_kernels
+from rankwise.launch.installed import VARIABLE, asked_compiler
+from rankwise.launch.mpi import Mpi, find_mpi, mismatch_cure, other_launchers, trial
+from rankwise.machine.conditions import Finding, by_severity, examine, foreign_launcher, other_mpis, wheel_mpi
+from rankwise.machine.discover import discover
 from rankwise.machine.record import Hardware, MpiFound, short_version
+from rankwise.machine.snapshot import take_snapshot
+from rankwise.machine.topology import Topology
 from rankwise.records import computed, key, record
-
-if TYPE_CHECKING:
-    from rankwise.launch.mpi import Mpi
-    from rankwise.machine.conditions import Finding
-    from rankwise.machine.topology import Topology
 
 
 @record
@@ -89,17 +91,12 @@ def _amount(size_bytes: int) -> str:
 
 def doctor(ranks: int = 2) -> Examined:
     """Look at this machine, and start two ranks to see that they find each other; ``ranks``: that will be measured with."""
-    from rankwise.machine.discover import discover
-
     topology = discover()
     return Examined(topology, *examine_here(topology, ranks))
 
 
 def examine_here(topology: Topology, ranks: int = 2) -> tuple[Mpi | None, list[Finding]]:
     """Return the MPI, if there is one, and all findings, the gravest first."""
-    from rankwise.machine.conditions import by_severity, examine
-    from rankwise.machine.snapshot import take_snapshot
-
     of_the_machine = examine(take_snapshot(topology), ranks)
     mpi, of_the_mpi = _examine_mpi()
     return mpi, by_severity([*of_the_mpi, *of_the_machine])
@@ -107,11 +104,6 @@ def examine_here(topology: Topology, ranks: int = 2) -> tuple[Mpi | None, list[F
 
 def _examine_mpi() -> tuple[Mpi | None, list[Finding]]:
     """Find the MPI and try it with two ranks; what is to be built for it first is not built for that."""
-    from rankwise.launch.build import has_kernels
-    from rankwise.launch.installed import VARIABLE, asked_compiler
-    from rankwise.launch.mpi import find_mpi, mismatch_cure, other_launchers, trial
-    from rankwise.machine.conditions import Finding, foreign_launcher, other_mpis, wheel_mpi
-
     try:
         if (compiler := asked_compiler()) is not None and not has_kernels(compiler):
             what = f"nothing has been built for the MPI of {compiler} yet: what measures first builds it, in about a minute"

@@ -3,73 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rankwise.api.questions import Judging, Watch
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Lines, Next, Sentence, Table
 from rankwise.errors import InputError
 from rankwise.files import require_output
 from rankwise.machine.hosts import parse_hosts
 from rankwise.progress import meter, tell
-from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
-from rankwise.units import format_count, format_day, parse_seconds, parse_share
+from rankwise.units import format_count, format_day, parse_seconds
 
 if TYPE_CHECKING:
     from rankwise.health.changes import Change
     from rankwise.health.judge import Judgement, Row, Rules
     from rankwise.health.record import Session
-
-
-@dataclass(frozen=True)
-class Kept(Options):
-    """Where sessions are kept, and of which machine."""
-
-    history: Path = option(Path("health.jsonl"), "The history: one line a session, only ever added to.")
-    name: str | None = option(
-        None, "The machine's name in the history. Default: its host name (in containers that may change).", "--as"
-    )
-
-    def known(self) -> list[Session]:
-        """Return the sessions of the machine. Raises InputError where there are none."""
-        from rankwise.health.history import read
-
-        sessions = [session for session in read(self.history) if self.name in (None, session.key.get("hostname"))]
-        if not sessions:
-            of = f" of {self.name}" if self.name else ""
-            raise InputError(f"there is no session{of} in {self.history} yet: run 'rankwise health', or name another --history")
-        return sessions
-
-
-@dataclass(frozen=True)
-class Judging(Kept):
-    """What counts as slower."""
-
-    tolerance: str = option("20%", "The slow-down that must be seen.", metavar="SHARE")
-    confirm_after: str = option("30m", "How long after a session another one confirms it, as in 30m.")
-
-    def rules(self) -> Rules:
-        """Return the rules by which sessions are compared. Raises InputError."""
-        from rankwise.health.judge import Rules
-
-        share = parse_share(self.tolerance, "--tolerance")
-        if share == 0:
-            raise InputError("--tolerance 0 would take any difference for a slow-down: give 20%")
-        return Rules(tolerance=share, apart_s=parse_seconds(self.confirm_after, "confirm-after"))
-
-
-@dataclass(frozen=True)
-class Watch(Options):
-    """A session: how many launches over which time, and of which links."""
-
-    launches: int = option(20, "Launches of the ranks in this session, at least 10.")
-    spread: str | None = option(None, "The time over which they are spread. Default: 30m; with --seconds: one after the other.")
-    seconds: float | None = option(None, "Time to measure in all, in seconds. Default: 20.")
-    hosts: str | None = option(None, "Nodes whose link to watch too, as in measure. Default: those of the Slurm allocation.")
-    links: str | None = option(None, "Link classes to watch. Default: all there are.")
 
 
 @record

@@ -8,41 +8,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from rankwise.api.questions import make_system_asked
+import numpy as np
+
+from rankwise.api.questions import Placing, make_system_asked
 from rankwise.api.results import TRUST, Plot, Result
 from rankwise.blocks import Block
+from rankwise.engines.step import Described, Priced, step_pricer, traffic_pricer
 from rankwise.errors import InputError, RankwiseError
 from rankwise.machine.hosts import parse_hosts
+from rankwise.machine.profile import Profile, open_profile
+from rankwise.machine.switches import Switches, read_switches
+from rankwise.mapping import How, Mappings, MapResult, map_grid, optimum
+from rankwise.mapping.dims import GridChoices, MeshQuestion, choose_grid, count_factorisations
+from rankwise.mapping.formats import default_hosts
+from rankwise.mapping.levels import Above, Inner, Unit, levels_above, levels_asked, levels_of, levels_read, parse_levels, seats
+from rankwise.mapping.mapper import DEFAULT_EFFORT_S, steps_of
+from rankwise.mapping.problem import Problem
+from rankwise.mapping.reading import read_mapping
+from rankwise.mapping.slots import Slots, choose_slots, node_sizes_of, parse_node_sizes
+from rankwise.mapping.traffic import Traffic, place_traffic, read_graph, traffic_of, unchosen, unplaced
+from rankwise.observe.record import read_record
 from rankwise.progress import meter
-from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
-from rankwise.units import parse_ints, parse_periodic, parse_seconds, parse_shape, parse_size
-
-if TYPE_CHECKING:
-    from rankwise.engines.step import Priced
-    from rankwise.machine.profile import Profile
-    from rankwise.machine.switches import Switches
-    from rankwise.mapping import How, Mappings, MapResult
-    from rankwise.mapping.dims import GridChoices
-    from rankwise.mapping.levels import Above, Inner, Unit
-    from rankwise.mapping.problem import Problem
-    from rankwise.mapping.slots import Slots
-    from rankwise.mapping.traffic import Traffic
-
-
-MACHINE = "The machine whose network is taken: a name from 'rankwise machines list' or a TOML."
-SETTINGS = "Change or add a figure of --machine: latency=1.2us, taper=0.5."
-LEVELS = (
-    "Levels below the node, to divide each node's ranks among: socket:2, numa:4, l3:8, or socket:2,numa:4 "
-    "(otherwise those of --profile); and above it: switch:16 nodes, group:4 switches, each with what a byte costs that leaves "
-    "it: switch:16*5."
-)
-TOPOLOGY = (
-    "Which switches the nodes of --hosts hang on: Slurm's topology.conf or topology.yaml, the text of 'scontrol show "
-    "topology', a SLURM_TOPOLOGY_ADDR a line; or slurm, to ask it."
-)
+from rankwise.units import parse_ints, parse_periodic, parse_shape, parse_size
 
 
 @dataclass(frozen=True)
@@ -56,15 +46,11 @@ class Levels:
     @classmethod
     def read(cls, levels: str | None, topology: str | None, known: Profile | None) -> Levels:
         """Read both options; levels below the node are else those of the profile. Raises InputError."""
-        from rankwise.mapping.levels import levels_of, parse_levels
-
         inner, units = ([] if known is None else levels_of(known), []) if levels is None else parse_levels(levels)
         return cls(inner, units, None if topology is None else _switches(topology))
 
     def above(self, names: Sequence[str], on: Priced | None) -> list[Above]:
         """Return the levels above these nodes: those asked for, else the machine's. Raises InputError."""
-        from rankwise.mapping.levels import levels_above, levels_asked, levels_read
-
         if self.switches is not None:
             return levels_read(self.switches, names, self.units)
         if self.units:
@@ -74,91 +60,18 @@ class Levels:
 
 def seats_of(above: Sequence[Above], on: Priced | None) -> list[int]:
     """Return each node's number on the machine whose switches have costs; empty where none have. Raises InputError."""
-    from rankwise.mapping.levels import seats
-
     uplinks = [] if on is None else [nodes for nodes, _ in on.machine.levels]
     return seats(above, uplinks) if uplinks else []
 
 
 def _switches(topology: str) -> Switches:
     from rankwise.launch.allocation import ask_slurm
-    from rankwise.machine.switches import read_switches
 
     if topology == "slurm":
         return ask_slurm()
     if not Path(topology).is_file():
         raise InputError(f"--topology {topology} is no file: give Slurm's topology.conf, topology.yaml, or slurm to ask it")
     return read_switches(Path(topology))
-
-
-@dataclass(frozen=True)
-class Placing(Options):
-    """A grid, a mesh or a program's traffic, the nodes, and how to look for a placement."""
-
-    grid: str | None = option(None, "Shape of the process grid: 50x48.")
-    mesh: str | None = option(
-        None,
-        "Instead of --grid: the cells of the simulated mesh, 1000x800x400. The grid is chosen together with "
-        "the mapping, each message weighted by the mesh cells in its halo.",
-    )
-    ranks: int | None = option(None, "Ranks for --mesh, with --nodes or --ppn.")
-    halo: int = option(1, "Mesh cells that a halo is deep, for --mesh.")
-    nodes: int | None = option(None, "Number of nodes, all of --ppn ranks.")
-    ppn: int | None = option(None, "Ranks on each node.")
-    node_sizes: str | None = option(None, "Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
-    slots: str | None = option(
-        None,
-        "Instead of --nodes and --ppn, where there is more room than ranks: the slots of each node, 24,24,16 or 4x24. "
-        "Which nodes and slots stay free is chosen.",
-    )
-    stencil: str = option(
-        "nearest-neighbor",
-        "To whom each rank sends: nearest-neighbor, component, moore:1. Also nearest-neighbor-with-hops, moore:K, or offsets, "
-        'each with a weight where it has one: "1,0*8;-1,0*8;0,2".',
-    )
-    algorithm: str = option(
-        "all",
-        "Mappings to compare. all: blocked, hyperplane, kd-tree, stencil-strips, nodecart, refined. Or some of these, random, "
-        "auto, graph.",
-    )
-    periodic: str = option("none", "Axes that wrap around: none, all, or a flag an axis: 1,0.")
-    weights: str | None = option(None, "What a message along each offset counts, in their order: 8,8,1,1.")
-    message_bytes: str = option("8", "Bytes of a message of weight 1; with --mesh: of a cell in a halo.", "--bytes")
-    levels: str | None = option(None, LEVELS)
-    topology: str | None = option(None, TOPOLOGY)
-    profile: Path | None = option(None, "Profile of the machine. The best mapping is that whose step takes least time there.")
-    machine: str | None = option(None, MACHINE)
-    settings: list[str] | None = option(None, SETTINGS, "--set")
-    effort: str | None = option(None, "Search time of refined: 100ms, 1s. Default: --steps.")
-    steps: int | None = option(None, "Search steps of refined: the same map every time. Default: 1800000, or about 10 ms.")
-    threads: int | None = option(
-        None, "Processor cores for refined (1; for a program or graph all); the map of --steps is the same."
-    )
-    objective: Literal["j_sum", "j_max"] = option("j_sum", "What refined makes small first: j_sum or j_max.")
-    front: bool = option(False, "Show all maps that refined finds between the least J_sum and the least J_max.", "--front")
-    seed: int = option(1, "For what is drawn at random: random, refined, graph.")
-    prove: bool = option(False, "Find the proven optimum (tiny grids only; may take a minute).", "--prove")
-    observed: Path | None = option(
-        None,
-        "Instead of --grid: a record of 'rankwise observe'. On the nodes where the program ran, or on those asked for.",
-    )
-    graph: Path | None = option(
-        None,
-        "Instead of --grid: traffic from a file, MatrixMarket (row sends to column) or METIS, in bytes.",
-    )
-    check: bool = option(False, "Start ranks where --observed or --graph puts them, and see that they are there.", "--check")
-    hosts: str | None = option(None, "Names of the nodes for --format: n[001-050], or a file. Otherwise node0000, ...")
-    compare: Path | None = option(None, "Score the mapping in this file, too: JSON, CSV, a rank order, or one host a rank.")
-    int64: bool = option(False, "Allow more ranks than MPI's 32-bit integers can number.", "--int64")
-    with_mapping: bool = option(False, "Put the node of every cell in the JSON.", "--with-mapping")
-
-    @property
-    def algorithms(self) -> list[str]:
-        return [name.strip() for name in self.algorithm.split(",")]
-
-    @property
-    def effort_s(self) -> float | None:
-        return None if self.effort is None else parse_seconds(self.effort, "--effort")
 
 
 _PROGRAMS = ("observed", "graph")
@@ -258,8 +171,6 @@ class Mapped(Result):
     @cached_property
     def start(self) -> MapResult:
         """Where the ranks are when nobody chooses, which all else is held against: observed, or blocked."""
-        from rankwise.mapping.traffic import unchosen
-
         return unchosen(self.mappings.results) or self.unplaced()
 
     @property
@@ -293,8 +204,6 @@ def map(asked: Placing, keep_maps: bool = True) -> Mapped:
     size_bytes = parse_size(asked.message_bytes, "--bytes")
     on, known = machine_asked(asked.profile, asked.machine, asked.settings)
     levels = Levels.read(asked.levels, asked.topology, known)
-    from rankwise.mapping import How
-
     how = How(
         keep_maps=keep_maps, effort_s=asked.effort_s, steps=asked.steps, threads=asked.threads, objective=asked.objective,
         seed=asked.seed, levels=levels.inner, message_bytes=size_bytes,
@@ -316,8 +225,6 @@ class _Grid:
 
 
 def _grid_of(asked: Placing) -> _Grid:
-    from rankwise.mapping.formats import default_hosts
-
     if asked.slots is None:
         sizes, shape = _sizes(asked)
     elif (asked.nodes, asked.ppn, asked.node_sizes) != (None, None, None):
@@ -333,19 +240,12 @@ def _grid_of(asked: Placing) -> _Grid:
 
 
 def _map_grid(asked: Placing, of: _Grid, levels: Levels, how: How, machine: tuple[Priced | None, Profile | None]) -> Mapped:
-    from rankwise.engines.step import step_pricer
-    from rankwise.mapping import map_grid
-    from rankwise.mapping.mapper import DEFAULT_EFFORT_S
-    from rankwise.mapping.reading import read_mapping
-
     (on, known), size_bytes = machine, how.message_bytes
     price = None if on is None else step_pricer(on, size_bytes)
     heavy = None if asked.weights is None else parse_ints(asked.weights, "--weights")
     shape, sizes, names = of.shape, of.sizes, of.names
     room: Slots | None = None
     if asked.slots is not None:
-        from rankwise.mapping.slots import choose_slots
-
         room = choose_slots(shape, sizes, asked.stencil, of.flags, heavy, size_bytes, price)
         sizes, names = [room.ranks[node] for node in room.kept], [names[node] for node in room.kept]
     choices: GridChoices | None = None
@@ -370,10 +270,6 @@ def _map_grid(asked: Placing, of: _Grid, levels: Levels, how: How, machine: tupl
 
 def _map_traffic(asked: Placing, levels: Levels, how: How, on: Priced | None, known: Profile | None) -> Mapped:
     """Read the traffic and place it. Raises InputError."""
-    from rankwise.engines.step import traffic_pricer
-    from rankwise.mapping.reading import read_mapping
-    from rankwise.mapping.traffic import place_traffic, unplaced
-
     traffic = read_traffic(asked.observed, asked.graph)
     sizes, names = nodes_asked(traffic, asked.nodes, asked.ppn, asked.node_sizes, asked.hosts)
     above = levels.above(names, on)
@@ -400,9 +296,6 @@ def _parse_slots(text: str) -> list[int]:
 
 def _choose_grid(asked: Placing, of: _Grid, effort_s: float) -> GridChoices:
     """Choose the grid for a mesh, with a progress bar on a terminal."""
-    from rankwise.mapping.dims import MeshQuestion, choose_grid, count_factorisations
-    from rankwise.mapping.mapper import steps_of
-
     question = MeshQuestion(of.shape, of.sizes, asked.stencil, of.flags, asked.halo)
     with meter("grids", count_factorisations(sum(of.sizes), len(of.shape))) as bar:
         return choose_grid(question, steps_of(effort_s), asked.objective, asked.seed, bar)
@@ -413,14 +306,11 @@ def machine_asked(
 ) -> tuple[Priced | None, Profile | None]:
     """Return what prices a step of messages (None: nothing asked for), and the profile of the nodes where there is one."""
     if machine is not None or settings:
-        from rankwise.engines.step import Described
-
         system = make_system_asked(profile, machine, settings, "0s")
         return Described(system.links, system.notes), system.profile
     if profile is None:
         return None, None
     from rankwise.engines.model import Model
-    from rankwise.machine.profile import open_profile
 
     known = open_profile(profile)
     return Model(known), known
@@ -431,8 +321,6 @@ def _sizes(asked: Placing) -> tuple[list[int], list[int]]:
     grid, mesh, ranks, nodes, ppn, node_sizes = asked.grid, asked.mesh, asked.ranks, asked.nodes, asked.ppn, asked.node_sizes
     if grid is not None:
         shape = parse_shape(grid, "--grid")
-        from rankwise.mapping.slots import parse_node_sizes
-
         return parse_node_sizes(shape, nodes, ppn, node_sizes), shape
     assert mesh is not None
     if ranks is None:
@@ -453,20 +341,14 @@ def _sizes(asked: Placing) -> tuple[list[int], list[int]]:
                         "with --node-sizes"
                     )
                 nodes, ppn = (ranks // value, ppn) if option == "--nodes" else (nodes, ranks // value)
-    from rankwise.mapping.slots import node_sizes_of
-
     return node_sizes_of("--ranks asks for", ranks, nodes, ppn, node_sizes), parse_shape(mesh, "--mesh")
 
 
 def read_traffic(observed: Path | None, graph: Path | None) -> Traffic:
     """Read what a program sent from its record or from a graph. Raises InputError."""
-    from rankwise.mapping.traffic import read_graph, traffic_of
-
     if observed is None:
         assert graph is not None
         return read_graph(graph)
-    from rankwise.observe.record import read_record
-
     return traffic_of(read_record(observed), observed.name)
 
 
@@ -477,17 +359,12 @@ def nodes_asked(
 
     Raises InputError.
     """
-    from rankwise.mapping.formats import default_hosts
-    from rankwise.mapping.slots import node_sizes_of
-
     names = None if hosts is None else parse_hosts(hosts)
     if nodes is None and ppn is None and node_sizes is None:
         if names is not None:
             each, more = divmod(traffic.ranks, len(names))
             sizes = [each + (node < more) for node in range(len(names))]
         elif traffic.node_of_rank is not None:
-            import numpy as np
-
             sizes = np.bincount(traffic.node_of_rank, minlength=len(traffic.hosts)).tolist()
         else:
             raise InputError(f"{traffic.name} does not tell its nodes: give --nodes and --ppn, --node-sizes or --hosts")
@@ -522,7 +399,6 @@ def checked(hosts: Sequence[str]) -> list[CheckedRank]:
 def prove(problem: Problem) -> tuple[int | None, str]:
     """Return the least J_sum of a tiny problem, or None and why it is not known: the time was over, or the user ended it."""
     from rankwise.launch.process import Child
-    from rankwise.mapping import optimum
 
     most_s = optimum.MOST_SECONDS
     asked = json.dumps({**asdict(problem), "most_seconds": most_s})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from rankwise.api.questions import LinkClass, Statistic, writable
+from rankwise.api.links import collective_blocks, fit_blocks, link_blocks, links_table, model_blocks, packing_table, rate_blocks
+from rankwise.api.questions import SECONDS, Campaign, Fitting, Streams, Tables
 from rankwise.api.results import Plot, Result, sentence
 from rankwise.blocks import NO, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError
@@ -16,89 +17,9 @@ from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.profile import Packing, Profile, figures_of, open_profile
 from rankwise.machine.record import tcp_words
 from rankwise.machine.trust import Trust
-from rankwise.questions import Options, option
+from rankwise.measure.samples import samples_path_of
 from rankwise.records import key, record
 from rankwise.units import format_bandwidth, format_day, format_time, parse_ints, parse_seconds, parse_sizes
-
-# What can be measured, and how long it takes where nothing else is said.
-CAMPAIGNS = {
-    "latency": "Ping-pong with MPI_Send and MPI_Ssend, protocol limits: 15 s",
-    "bandwidth": "64 messages in flight, one way and both, as osu_bw: 15 s",
-    "pairs": "Streams of 1, 2, 4, ... pairs of ranks at once: 15 s",
-    "one-to-all": "A ping-pong of one rank with each other in turn: 15 s",
-    "alltoall": "MPI_Alltoall with a rank on each core or node: 15 s",
-    "loggp": "The same, and send and receive overhead and gap: 15 s",
-    "all-pairs": "Streams between all pairs of nodes, for doctor --nodes: 300 s",
-    "fft3d": "Rates of local FFTs and of memory, for predict fft3d: 1 min",
-    "pack": "Packing and unpacking of halos, for predict halo: 1 s",
-    "collectives": "Reductions, eager limits, collectives in a node: 1 min",
-}
-SECONDS = {"all-pairs": 300, "fft3d": 1, "collectives": 60}  # the time limit where it is not 15 s
-_OF_MESSAGES = ("latency", "pingpong", "bandwidth", "pairs", "one-to-all", "alltoall", "loggp")
-
-
-@dataclass(frozen=True)
-class Campaign(Options):
-    """What to measure, for how long, and where the profile goes."""
-
-    what: Literal[
-        "pingpong",
-        "latency",
-        "bandwidth",
-        "pairs",
-        "one-to-all",
-        "alltoall",
-        "loggp",
-        "all-pairs",
-        "fft3d",
-        "pack",
-        "collectives",
-    ] = option("pingpong", f"{', '.join(CAMPAIGNS)}; or pingpong, which is latency.", "[WHAT]")
-    output: Path = option(Path("machine.json"), "Profile to write; samples go next to it.", "--output", "-o", check=writable)
-    resume: bool = option(
-        False, "Go on with an interrupted measurement.", "--resume", verbs=(*_OF_MESSAGES, "all-pairs", "collectives")
-    )
-    sizes: str | None = option(
-        None, "Message sizes, as in 0,8,1kB,4MiB. Default: 0 B to 4 MiB; all-pairs: 8,1MB.", verbs=(*_OF_MESSAGES, "all-pairs")
-    )
-    launches: int | None = option(
-        None,
-        "Starts of mpiexec; reliable intervals need 10. Their spread is the interval. Default: as many as the time holds, "
-        "about 0.3 s each.",
-        verbs=_OF_MESSAGES,
-    )
-    spread: str = option(
-        "0", "Spread the launches over this time (10m), to catch slow and fast phases of the machine.", metavar="TIME",
-        verbs=_OF_MESSAGES,
-    )  # fmt: skip
-    seconds: float | None = option(
-        None,
-        "Time limit in seconds; fft3d: of each cube. Starting ranks for the first five launches comes on top.",
-        verbs=(*_OF_MESSAGES, *SECONDS),
-    )
-    precision: float = option(
-        0.03, "Stop when every 95 % interval is this narrow, 0.03 for ± 3 % of the figure, after ten launches or more.",
-        verbs=_OF_MESSAGES,
-    )  # fmt: skip
-    statistic: Statistic = option(
-        "median", "Statistic of a measured time: median, minimum, mean, smallest-20 or tukey-mean.", verbs=_OF_MESSAGES
-    )
-    background: int = option(
-        0, "Measure plain sends also while N other pairs of ranks keep the link busy.", metavar="N", verbs=_OF_MESSAGES
-    )
-    hosts: str | None = option(
-        None,
-        "Nodes, to measure between them too: node1,node2 or n[01-04]. Default: those of the Slurm allocation.",
-        verbs=(*_OF_MESSAGES, "all-pairs", "collectives"),
-    )
-    links: str | None = option(
-        None, "Link classes to measure, as in same-socket,other-node. Default: all there are.", verbs=_OF_MESSAGES
-    )
-    n: str | None = option(None, "Points an axis of the cubes. Default: 40,80,160,288.", "--n", verbs=("fft3d",))
-    ranks: str | None = option(
-        None, "Numbers of ranks. Default: 1 and the cores; collectives: 2, 4, ... and the cores.", "--ranks",
-        verbs=("fft3d", "collectives"),
-    )  # fmt: skip
 
 
 @record
@@ -128,8 +49,6 @@ class Machine(Result):
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
         """Yield what the profile knows; with ``models`` alpha and beta of each mode, too."""
-        from rankwise.api.links import collective_blocks, link_blocks, links_table, model_blocks, rate_blocks
-
         profile = self.profile
         yield Sentence(self.conclusion)
         origin = " ".join(str(profile.source.get(key, "")) for key in ("kind", "measured")).strip()
@@ -199,8 +118,6 @@ class Added(Result):
         ]
 
     def blocks(self) -> Iterator[Block]:
-        from rankwise.api.links import collective_blocks, packing_table, rate_blocks
-
         if isinstance(self.found, Packing):
             yield packing_table(self.found)
             return
@@ -224,9 +141,6 @@ class Measured(Machine):
     _decides = True
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
-        from rankwise.api.links import link_blocks, links_table
-        from rankwise.measure.samples import samples_path_of
-
         if self.is_too_poor:
             yield Sentence(sentence(f"Not usable: the times in {self.path} are too uncertain to predict from"), mark=NO)
         else:
@@ -258,8 +172,6 @@ class Fitted(Machine):
     kept: bool = False
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
-        from rankwise.api.links import fit_blocks
-
         yield from fit_blocks(self.profile, models)
         yield from labelled("warning", self.profile.warnings)
         if self.kept:
@@ -273,25 +185,6 @@ class Fitted(Machine):
 def load(path: Path | str = Path("machine.json")) -> Machine:
     """Read a profile. Raises InputError when it is missing, half-written, newer, or holds impossible figures."""
     return Machine(open_profile(Path(path)), Path(path))
-
-
-@dataclass(frozen=True)
-class Tables(Options):
-    """What other programs measured, and where the profile goes that is made of it."""
-
-    files: list[Path] = option(
-        MISSING,
-        "Output of OSU benchmarks, IMB, nccl-tests or mpi4py.bench, or CSV (message_bytes,latency_ns,sigma_ns). Several runs "
-        "give one table with their spread.",
-        "TABLES...",
-    )
-    output: Path = option(Path("machine.json"), "The profile to write.", "--output", "-o", check=writable)
-    link: LinkClass | None = option(
-        None, "The link class that was measured. Default: what a job map or host names in the file tell."
-    )
-    name: str | None = option(None, "The machine's name. Default: the first file's name.")
-    add: bool = option(False, "Put the tables into the profile that --output names.", "--add")
-    window: int | None = option(None, "Messages in flight of osu_bw and osu_bibw (their -W). Default: 64.", least=1)
 
 
 def import_tables(asked: Tables) -> Imported:
@@ -335,10 +228,9 @@ def measure(asked: Campaign | None = None) -> Result:
         raise InputError("--n and --ranks are for fft3d: write 'rankwise measure fft3d', or leave them out")
     from rankwise.measure.campaign import Plan, default_sizes
     from rankwise.measure.profiles import measure_machine
-    from rankwise.measure.samples import samples_path_of
 
     if asked.what == "all-pairs":
-        from rankwise.api.streams import Streams, StreamTimes, campaign_of
+        from rankwise.api.streams import StreamTimes, campaign_of
 
         streams = Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume)
         return StreamTimes(campaign_of(streams), streams.samples)
@@ -356,23 +248,6 @@ def measure(asked: Campaign | None = None) -> Result:
     hosts = parse_hosts(asked.hosts) if asked.hosts else ()
     links = [name.strip() for name in asked.links.split(",") if name.strip()] if asked.links else ()
     return Measured(measure_machine(asked.output, asked.resume, plan, hosts, links), asked.output)
-
-
-@dataclass(frozen=True)
-class Fitting(Options):
-    """What is fitted, by which model, and where the profile goes."""
-
-    samples: Path = option(
-        MISSING, "Raw samples (what 'measure' keeps), or a CSV table as 'profile import' reads it.", "SAMPLES"
-    )
-    model: str = option("auto", "auto, hockney, piecewise, loggp, max-rate, or pchip: the table itself, joined smoothly.")
-    statistic: Statistic = option("median", "Statistic of a measured time: median, minimum, mean or smallest-20.")
-    method: Literal["regression", "table"] = option(
-        "regression", "Piecewise by regression (lines and breaks from the data), or the table itself: table."
-    )
-    link: LinkClass = option("other-node", "The link class of a CSV table.")
-    output: Path | None = option(None, "Write the profile here.", "--output", "-o", check=writable)
-    force: bool = option(False, "Write over a profile that has what the new one lacks.", "--force")
 
 
 def fit(asked: Fitting) -> Fitted:

@@ -5,35 +5,24 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from rankwise.api.questions import Streams
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import NO, UNCLEAR, YES, Block, Listing, Sentence
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError
+from rankwise.launch.allocation import allocated_hosts, leaf_switches
+from rankwise.launch.mpi import find_mpi
+from rankwise.launch.under_way import under_way
 from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.record import tcp_words
-from rankwise.questions import Options, option
+from rankwise.measure.all_pairs import DEFAULT_SIZES, AllPairs, Judgement, judge, load, measure_all_pairs
+from rankwise.measure.slow_nodes import Effects, Finding, exclude
 from rankwise.records import Record, computed, key, record, told
 from rankwise.units import format_size, format_time, parse_sizes
-
-if TYPE_CHECKING:
-    from rankwise.measure.all_pairs import AllPairs, Judgement
-    from rankwise.measure.slow_nodes import Effects, Finding
-
-SAMPLES = Path("nodes.samples.jsonl")
-
-
-@dataclass(frozen=True)
-class Streams(Options):
-    """Between which nodes, of which sizes, and for how long at most."""
-
-    hosts: str | None = option(None, "--nodes: the nodes, as in n[01-16]. Default: all of the Slurm allocation.")
-    samples: Path = option(SAMPLES, "--nodes: where the samples go.")
-    sizes: str | None = option(None, "--nodes: sizes of messages. Default: 8,1MB.")
-    seconds: float = option(300.0, "--nodes: begin no further sweep that would end later.")
-    resume: bool = option(False, "--nodes: go on with an interrupted measurement.", "--resume")
 
 
 @record
@@ -58,8 +47,6 @@ class StreamTimes(Result):
     @property
     @told("by size of the messages")
     def figures(self) -> list[StreamTime]:
-        import numpy as np
-
         campaign, rows = self.campaign, []
         for size in campaign.time_s:
             times_s = campaign.time_s[size][campaign.sweep >= 0] / campaign.messages[size]
@@ -80,11 +67,6 @@ class StreamTimes(Result):
 
 def campaign_of(asked: Streams) -> AllPairs:
     """Measure all pairs of nodes. Raises InputError, InterruptedWorkError."""
-    from rankwise.launch.allocation import allocated_hosts
-    from rankwise.launch.mpi import find_mpi
-    from rankwise.launch.under_way import under_way
-    from rankwise.measure.all_pairs import DEFAULT_SIZES, measure_all_pairs
-
     hosts = tuple(parse_hosts(asked.hosts)) if asked.hosts else allocated_hosts()
     if len(hosts) < 2:
         there = f"{hosts[0]} alone has no other node to measure with" if hosts else "no nodes to measure between"
@@ -100,8 +82,6 @@ def campaign_of(asked: Streams) -> AllPairs:
 
 def headline(campaign: AllPairs) -> str:
     """Say how much was measured."""
-    import numpy as np
-
     rounds = int(np.sum(campaign.sweep == 0))
     sweeps = int(campaign.sweep.max()) + 1
     return f"{len(campaign.hosts)} nodes, {rounds} rounds x {sweeps}, {campaign.seconds:.0f} s"
@@ -222,9 +202,6 @@ def slow_nodes(asked: Streams | None = None, samples: Path | None = None) -> Slo
 
     Raises InputError, InterruptedWorkError, RankwiseError and its kinds.
     """
-    from rankwise.launch.allocation import leaf_switches
-    from rankwise.measure.all_pairs import judge, load
-
     campaign = load(samples) if samples is not None else campaign_of(asked or Streams())
     judgement = judge(campaign, leaf_switches(campaign.hosts))
     return SlowNodes(campaign, judgement, *_verdict(campaign, judgement))
@@ -232,8 +209,6 @@ def slow_nodes(asked: Streams | None = None, samples: Path | None = None) -> Slo
 
 def _verdict(campaign: AllPairs, judgement: Judgement) -> tuple[list[str], int]:
     """Say what was found, the conclusion first, and return the exit code with it."""
-    import numpy as np
-
     findings = [_in_words(campaign, finding) for finding in judgement.findings]
     busy_rounds = campaign.busy_rounds()
     busy = [
@@ -296,8 +271,6 @@ def _in_words(campaign: AllPairs, finding: Finding) -> str:
 
 
 def _left_out(campaign: AllPairs, judgement: Judgement) -> list[str]:
-    from rankwise.measure.slow_nodes import exclude
-
     return [campaign.hosts[node] for node in exclude(judgement.findings)]
 
 
@@ -306,6 +279,4 @@ def _slurm(campaign: AllPairs, judgement: Judgement) -> str:
 
 
 def _exp(values: Any) -> Any:
-    import numpy as np
-
     return np.exp(values)

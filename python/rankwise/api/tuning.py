@@ -5,54 +5,33 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from rankwise.advise.evidence import Evidence, evidence_of
+from rankwise.api.questions import Tuning
 from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.blocks import NO, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.collectives.selection import library_to_set, publishes_rules, settable_libraries
 from rankwise.collectives.settings import Library, Written, own_settings, write_settings, written
+from rankwise.engines.model import Model
+from rankwise.engines.placement import nodes_of, profile_placement
 from rankwise.errors import InputError, RankwiseError
-from rankwise.files import require_folder
 from rankwise.machine.profile import Profile, open_profile
+from rankwise.observe.record import read_record
 from rankwise.progress import meter
-from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
+from rankwise.tune.calls import Called, of_machine, of_record, with_octaves
+from rankwise.tune.choice import Choice, Gain, by_reason, rule_of, runs_of_choices, together
+from rankwise.tune.protocol import EAGER_BYTES, NEW_BYTES, VARIABLES, Limit, chooser_of, eager_limit, with_limits, words_of
 from rankwise.units import format_count, format_number, format_share, format_size, format_time, parse_ints
 
 if TYPE_CHECKING:
-    from rankwise.advise.evidence import Evidence
     from rankwise.report.tune_page import Speedup
-    from rankwise.tune.calls import Called
-    from rankwise.tune.choice import Choice
-    from rankwise.tune.protocol import Limit
 
 _MOST_RANKS = 1 << 14
 _LEAST_SHARE = 0.01  # of a program's step or run that settings gain
-
-
-def _folder(value: Path | None) -> Path | None:
-    if value is not None:
-        require_folder(value)
-    return value
-
-
-@dataclass(frozen=True)
-class Tuning(Options):
-    """What settings are made for, and where they are written."""
-
-    profile: Path = option(Path("machine.json"), "Machine profile, by whose times algorithms are chosen.")
-    ranks: str | None = option(None, "Without a record: the number of ranks, for all collectives of a machine.")
-    ranks_per_node: int | None = option(None, "Without a record: ranks on each node.", least=1)
-    mpi: str | None = option(
-        None, f"The MPI library: {', '.join(settable_libraries())}. Default: the record's, or the profile's."
-    )
-    library_path: Path | None = option(
-        None, "The library's file, libmpi.so, which MPICH's settings start from. Default: the program's, or the one at hand."
-    )
-    output: Path = option(Path("tuned"), "The folder that settings are written into.", "--output", "-o", check=_folder)
-    dry_run: bool = option(False, "Write nothing.", "--dry-run")
 
 
 @record
@@ -232,9 +211,6 @@ def tune(observed: Path | None = None, asked: Tuning = Tuning()) -> Tuned:
 
 
 def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
-    from rankwise.engines.placement import nodes_of, profile_placement
-    from rankwise.tune.calls import of_machine
-
     (ranks, *others) = parse_ints(str(asked.ranks), "--ranks")
     if others or not 2 <= ranks <= _MOST_RANKS:
         raise InputError(f"--ranks {asked.ranks} is out of range: give one number from 2 to {_MOST_RANKS}")
@@ -255,10 +231,6 @@ def _of_machine(profile: Profile, asked: Tuning) -> Tuned:
 
 
 def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
-    from rankwise.advise.evidence import evidence_of
-    from rankwise.observe.record import read_record
-    from rankwise.tune.calls import of_record, with_octaves
-
     found = read_record(path)
     evidence = evidence_of(found, str(path))
     says = str(found.header.get("mpi", ""))
@@ -280,17 +252,12 @@ def _of_program(path: Path, profile: Profile, asked: Tuning) -> Tuned:
 
 
 def _chosen(library: Library, profile: Profile, called: Sequence[Called]) -> list[Choice]:
-    from rankwise.tune.protocol import chooser_of
-
     with meter("collectives", len(called)) as bar:
         return chooser_of(library, profile).choose(called, bar)
 
 
 def _limit(library: Library | None, evidence: Evidence, profile: Profile) -> Limit | str:
     """Return what a higher eager limit gains a step, or why it is left (empty: nothing is to be said)."""
-    from rankwise.engines.model import Model
-    from rankwise.tune.protocol import eager_limit, with_limits
-
     shares, nodes = evidence.shares, tuple(map(int, evidence.record.node_of_rank))
     if library is None or not library.name.startswith("openmpi") or not shares.split or min(nodes) < 0 or evidence.crowded:
         return ""
@@ -342,9 +309,6 @@ def _result(
     choices: Sequence[Choice], library: Library, profile: Profile, asked: Tuning, made_for: dict[str, object],
     evidence: Evidence | None = None, unchanged: tuple[Left, ...] = (), limit: Limit | None = None,
 ) -> Tuned:  # fmt: skip
-    from rankwise.tune.choice import Gain, rule_of, runs_of_choices, together
-    from rankwise.tune.protocol import NEW_BYTES, VARIABLES
-
     runs = [run for run in runs_of_choices(choices) if evidence is None or any(one.occurs for one in run)]
     rules = [rule for run in runs if (rule := rule_of(run)) is not None]
     inside = evidence is not None and evidence.steps is not None
@@ -399,8 +363,6 @@ def _result(
 
 
 def _row_of_limit(limit: Limit, evidence: Evidence, per: str) -> Set:
-    from rankwise.tune.protocol import EAGER_BYTES, NEW_BYTES
-
     steps = 1 if per == "step" or evidence.steps is None else len(evidence.steps.durations_s)
     gain = limit.gain.times(steps)
     return Set(
@@ -410,9 +372,6 @@ def _row_of_limit(limit: Limit, evidence: Evidence, per: str) -> Set:
 
 
 def _row(run: Sequence[Choice], per: str) -> Set:
-    from rankwise.tune.choice import together
-    from rankwise.tune.protocol import words_of
-
     counted = [one for one in run if one.occurs] or run
     shown = max(counted, key=lambda one: one.now_s / one.new_s if one.new_s > 0 else 1.0)
     counts = [1.0 if per == "call" else (one.in_step or 0.0) if per == "step" else one.in_run for one in counted]
@@ -424,8 +383,6 @@ def _row(run: Sequence[Choice], per: str) -> Set:
 
 
 def _left(choices: Sequence[Choice], only_called: bool) -> Iterator[Left]:
-    from rankwise.tune.choice import by_reason
-
     for (kind, ranks, selected, why), sizes in by_reason([one for one in choices if one.occurs or not only_called]).items():
         told = ", ".join(format_size(size) for size in sizes) if len(sizes) < 4 else (
             f"{format_size(sizes[0])} to {format_size(sizes[-1])}"

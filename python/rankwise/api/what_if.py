@@ -6,13 +6,22 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rankwise import _core
 from rankwise.api.projecting import WhatIf
 from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
+from rankwise.engines.machines import machine_of_description
+from rankwise.engines.model import Model
+from rankwise.engines.placement import Seats
+from rankwise.engines.project import too_many_nodes
+from rankwise.engines.step import Described, Priced
 from rankwise.engines.what_if import (
     BOUNDS,
     PlacedStep,
@@ -24,16 +33,19 @@ from rankwise.engines.what_if import (
     without_times,
 )
 from rankwise.errors import InputError
+from rankwise.machine.description import parse_value
+from rankwise.machine.library import load_machine
 from rankwise.machine.profile import Profile, open_profile
+from rankwise.observe.needs import actual_receives
+from rankwise.observe.phases import PhasedStep, first_events, phased
+from rankwise.observe.record import BLOCKING_RECEIVE, RECEIVE, Record, read_record
+from rankwise.observe.steps import Steps, common_steps
+from rankwise.observe.summary import crowded_host
 from rankwise.records import key, record
 from rankwise.units import format_count, format_number, format_share, format_time, format_volume
+from rankwise.workloads.base import Program
 
 if TYPE_CHECKING:
-    from rankwise import _core
-    from rankwise.engines.step import Priced
-    from rankwise.observe.phases import PhasedStep
-    from rankwise.observe.record import Record
-    from rankwise.observe.steps import Steps
     from rankwise.report.document import Document
     from rankwise.report.what_if_page import Point
 
@@ -223,10 +235,6 @@ def ratio_words(faster: float) -> str:
 
 def what_if(question: WhatIf) -> Projection:
     """Say how long the step of a recorded program takes on another network or machine. Raises InputError."""
-    from rankwise.observe.phases import first_events
-    from rankwise.observe.record import read_record
-    from rankwise.observe.summary import crowded_host
-
     if question.grid is not None:
         raise InputError(f"--grid {question.grid} is of another number of ranks: say of which with --ranks")
     if len(question.records) > 1:
@@ -283,8 +291,6 @@ def what_if(question: WhatIf) -> Projection:
 
 def _core_errs(placed: PlacedStep, on: Priced) -> tuple[float, float]:
     """Return the ends of the cost model's own error, as shares of a time."""
-    from rankwise.workloads.base import Program
-
     price = on.price(Program(placed.step), 1, placed.placement)
     low_s, high_s = price.judge_s
     return (low_s / price.span.time_s, high_s / price.span.time_s) if price.span.time_s > 0 else (1.0, 1.0)
@@ -292,9 +298,6 @@ def _core_errs(placed: PlacedStep, on: Priced) -> tuple[float, float]:
 
 def _step_of(found: Record, path: Path) -> tuple[PhasedStep, Steps, int | None]:
     """Return the step, what is known of its repetitions, and how many the run had. Raises InputError where there is none."""
-    from rankwise.observe.phases import first_events, phased
-    from rankwise.observe.steps import common_steps
-
     events = first_events(found)
     if len(events) < found.ranks:
         ended = "" if found.header.get("complete", True) else " (it ended early)"
@@ -314,9 +317,6 @@ def _step_of(found: Record, path: Path) -> tuple[PhasedStep, Steps, int | None]:
 def any_source_ranks(events: Mapping[int, Any], steps: Steps) -> list[int]:
     """Return the ranks that receive from any of several senders: of requests the record says so; blocking calls take messages
     in another order from step to step."""
-    from rankwise.observe.needs import actual_receives
-    from rankwise.observe.record import BLOCKING_RECEIVE, RECEIVE
-
     found = []
     for column, rank in enumerate(sorted(events)):
         of_rank = events[rank]
@@ -337,11 +337,6 @@ def any_source_ranks(events: Mapping[int, Any], steps: Steps) -> list[int]:
 
 def machine_of(question: WhatIf) -> tuple[Priced, str, Profile | None]:
     """Return what prices steps, its name, and the profile where it is one. Raises InputError."""
-    from rankwise.engines.machines import machine_of_description
-    from rankwise.engines.model import Model
-    from rankwise.engines.step import Described
-    from rankwise.machine.library import load_machine
-
     if question.machine is not None and question.profile is not None:
         raise InputError("--machine and --profile are two machines: give one of them")
     if question.machine is not None:
@@ -355,17 +350,12 @@ def machine_of(question: WhatIf) -> tuple[Priced, str, Profile | None]:
 
 def require_nodes(question: WhatIf, ranks: int, nodes: int) -> None:
     """Raise InputError where a described machine has fewer nodes than so many ranks need."""
-    from rankwise.engines.project import too_many_nodes
-    from rankwise.machine.library import load_machine
-
     for lacking in () if question.machine is None else too_many_nodes(load_machine(question.machine), nodes):
         raise InputError(f"{ranks} ranks: {lacking}: ask for fewer, or put more on a node with --ranks-per-node")
 
 
 def with_machine(on: Priced, machine: _core.Machine) -> Priced:
     """Return what prices on another machine, known as well as this one."""
-    from copy import copy
-
     there = copy(on)
     there.machine = machine
     return there
@@ -379,8 +369,6 @@ def factors_of(question: WhatIf, machine: _core.Machine) -> tuple[float, float]:
 
 
 def _factor(text: str | None, name: str, base: float | None) -> float:
-    from rankwise.machine.description import parse_value
-
     if text is None:
         return 1.0
     match = _FACTOR.fullmatch(text)
@@ -404,8 +392,6 @@ def _factor(text: str | None, name: str, base: float | None) -> float:
 
 def _as_recorded(found: Record, profile: Profile | None) -> _core.Placement:
     """Return the ranks on the nodes that they were recorded on; where these are not known, all on one."""
-    from rankwise.engines.placement import Seats
-
     nodes = found.node_of_rank.tolist()
     seats = Seats() if profile is None else Seats.of_profile(profile)
     return seats.on_nodes(nodes if min(nodes, default=-1) >= 0 else [0] * found.ranks)
@@ -413,8 +399,6 @@ def _as_recorded(found: Record, profile: Profile | None) -> _core.Placement:
 
 def blocked(ranks: int, each: int, profile: Profile | None, on: Priced) -> _core.Placement:
     """Return nodes of a machine that are filled one after the other."""
-    from rankwise.engines.placement import Seats
-
     levels = tuple(nodes for nodes, _ in on.machine.levels)
     seats = Seats(levels=levels) if profile is None else Seats.of_profile(profile)
     return seats.blocked(ranks, each)
@@ -422,8 +406,6 @@ def blocked(ranks: int, each: int, profile: Profile | None, on: Priced) -> _core
 
 def assumed(found: Record, question: WhatIf) -> Iterator[str]:
     """Yield what the answer assumes of computing and threads."""
-    import numpy as np
-
     on_node = np.bincount(found.node_of_rank[found.node_of_rank >= 0], minlength=1)
     each = int(on_node.max(initial=0))
     if question.compute and question.ranks_per_node not in (None, each):

@@ -6,8 +6,10 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from rankwise import _core
 from rankwise.api.projecting import WhatIf
 from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.api.what_if import (
@@ -27,13 +29,11 @@ from rankwise.engines.what_if import BOUNDS, WhatIfRow, scaled
 from rankwise.errors import InputError
 from rankwise.machine.profile import Profile
 from rankwise.observe.operations import NoTemplateError
+from rankwise.observe.record import Record, read_record
 from rankwise.observe.scaling import Scaling
+from rankwise.observe.summary import crowded_host
 from rankwise.records import key, record
 from rankwise.units import format_count, format_number, format_share, format_time, parse_shape
-
-if TYPE_CHECKING:
-    from rankwise import _core
-    from rankwise.observe.record import Record
 
 _MOST_COUNTS = 64
 _MOST_THREADS = 4  # thousands of ranks take hundreds of megabytes each
@@ -165,11 +165,6 @@ def counts_of(text: str) -> list[int]:
 def other_ranks(question: WhatIf) -> OtherRanks:
     """Say how long the step of a recorded program takes on other numbers of ranks. Raises InputError, and NoTemplateError where
     what ranks do cannot be carried over."""
-    import numpy as np
-
-    from rankwise.observe.record import read_record
-    from rankwise.observe.summary import crowded_host
-
     records: list[Record] = [read_record(path) for path in question.records]
     for path, found in zip(question.records, records, strict=True):
         if question.compute and (crowded := crowded_host(found)) is not None:

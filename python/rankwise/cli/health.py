@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rankwise.api.health import Health, Judging, Kept, Watch, added, health, shown
-from rankwise.api.streams import Streams, slow_nodes
+import rankwise
+from rankwise.api.health import Health, added, health, shown
+from rankwise.api.questions import Judging, Kept, Streams, Watch
 from rankwise.cli.base import Json, drawable, group, print_json, show, tell, verb, writable, write_plot
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, exit_code
 from rankwise.files import write_whole
@@ -47,7 +48,7 @@ def doctor(
     see what is 20 % slower, 6 when nodes are busy with other work.
     """
     if nodes:
-        slow = slow_nodes(asked, present)
+        slow = rankwise.slow_nodes(asked, present)
         write_plot(slow, plot, "picture: ")
         show(slow, as_json)
         return slow.exit_code
@@ -56,9 +57,7 @@ def doctor(
             "--hosts, --sizes, --from, --plot and --resume are for the nodes: write 'rankwise doctor --nodes', or leave them "
             "out"
         )
-    from rankwise.api.examining import doctor
-
-    found = doctor(ranks)
+    found = rankwise.doctor(ranks)
     show(found, as_json)
     return EXIT_OK if found.usable else EXIT_ENVIRONMENT
 

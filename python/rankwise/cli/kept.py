@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import rankwise
 from rankwise.cli.base import Json, show, verb
 
 
@@ -49,6 +50,4 @@ def ledger(
     By group: the median error, how often the interval held, and the time lost against the fastest.
     predict, simulate and validate append to the file that RANKWISE_LEDGER names; without it nothing is kept.
     """
-    from rankwise.api.kept import ledger
-
-    show(ledger(file, [name.strip() for name in by.split(",")]), as_json)
+    show(rankwise.ledger(file, [name.strip() for name in by.split(",")]), as_json)

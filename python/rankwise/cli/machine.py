@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rankwise.api import profiles
-from rankwise.api.profiles import Campaign, Fitting, Tables, import_tables, load
+import rankwise
+from rankwise.api.questions import CAMPAIGNS, SECONDS, Campaign, Fitting, Tables
 from rankwise.blocks.terminal import show_all
 from rankwise.cli.base import Json, flattened, group, show, verb, writable
 from rankwise.errors import exit_code
@@ -40,22 +40,22 @@ def _register(what: Any) -> None:
     latency = what in ("latency", "pingpong")
 
     def measure(asked: Campaign, as_json: Json = False) -> None:
-        show(profiles.measure(replace(asked, what=what)), as_json)
+        show(rankwise.measure(replace(asked, what=what)), as_json)
 
-    says, _, lasts = profiles.CAMPAIGNS["latency" if latency else what].rpartition(": ")
+    says, _, lasts = CAMPAIGNS["latency" if latency else what].rpartition(": ")
     measure.__doc__ = (
         f"Measure latency and bandwidth between cores and between nodes.\n\n{says}; it takes {lasts}. {_KEPT}"
         if latency
         else f"{says}.\n\nIt takes {lasts}, and is added to the profile that is there."
     )
-    known = {} if what == "pack" else {"seconds": profiles.SECONDS.get(what, 15)}
+    known = {} if what == "pack" else {"seconds": SECONDS.get(what, 15)}
     verb(
         what, _MEASURED.get(what, f"rankwise measure {what} -o machine.json"), measure_verbs,
         listed=f"{says}: {lasts}", hidden=what == "pingpong",
     )(flattened(measure, Campaign, what, without=("what",), **known))  # fmt: skip
 
 
-for _what in (*profiles.CAMPAIGNS, "pingpong"):
+for _what in (*CAMPAIGNS, "pingpong"):
     _register(_what)
 
 
@@ -72,7 +72,7 @@ def show_profile(
 ) -> None:
     """Show what a profile knows: the latency (of the smallest message) and
     bandwidth (size / time of the largest) of each link class."""
-    found = load(path)
+    found = rankwise.load(path)
     show_all(everything)
     show(found, as_json, found.blocks(models=everything))
 
@@ -89,7 +89,7 @@ def fit(
     recomputed from the samples: the newest measurement of each kind is taken. With auto the table itself predicts,
     joined smoothly, unless a model does better on ranges of sizes that it has not seen.
     """
-    found = profiles.fit(asked)
+    found = rankwise.fit(asked)
     show_all(everything)
     show(found, as_json, found.blocks(models=everything))
 
@@ -114,7 +114,7 @@ def import_files(asked: Tables, as_json: Json = False) -> None:
     device. Of IMB: PingPing, Sendrecv, Exchange, Alltoall and what runs under -multi. Of nccl-tests: sendrecv_perf,
     alltoall_perf and all_gather_perf.
     """
-    show(import_tables(asked), as_json)
+    show(rankwise.import_tables(asked), as_json)
 
 
 @verb(
@@ -135,9 +135,7 @@ def compare_profiles(
     Exit code 3: a value of B is slower than the tolerance allows for certain, all values together considered. 5: most
     intervals are too wide, or the quality of one profile is poor. 6: that of both is. Else 0.
     """
-    from rankwise.api.comparing import compare
-
-    found = compare(a, b, tolerance)
+    found = rankwise.compare(a, b, tolerance)
     show_all(everything)
     show(found, as_json, found.blocks(every_size=everything))
     return exit_code(found.outcome, strict)
@@ -162,7 +160,7 @@ def export(
 ) -> None:
     """Write a profile for other programs: all tables as CSV, a link like
     osu_latency's output or as SimGrid platform, gauges."""
-    text = load(path).export(form, link)
+    text = rankwise.load(path).export(form, link)
     if output is None:
         print(text, end="")
     else:

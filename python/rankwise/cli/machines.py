@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+import rankwise
 from rankwise.cli.base import Json, group, print_json, show, verb
 from rankwise.errors import EXIT_FAILURE
 from rankwise.machine import derived
@@ -20,9 +21,7 @@ machines_verbs = group(
 @verb("list", "rankwise machines list", under=machines_verbs)
 def list_machines(as_json: Json = False) -> None:
     """List the known machines; RANKWISE_MACHINES names folders with descriptions of your own."""
-    from rankwise.api.machines import machines
-
-    show(machines(), as_json)
+    show(rankwise.machines(), as_json)
 
 
 @verb(
@@ -38,9 +37,7 @@ def show_machine(
     as_json: Json = False,
 ) -> None:
     """Show a machine: each figure with its kind (measured, published, same-network, projected, unverified), source and date."""
-    from rankwise.api.machines import describe
-
-    show(describe(machine), as_json)
+    show(rankwise.describe(machine), as_json)
 
 
 @verb(
@@ -59,9 +56,7 @@ def check(
 
     Exit code 1 where a figure does not follow.
     """
-    from rankwise.api.machines import check_machines
-
-    found = check_machines(machine)
+    found = rankwise.check_machines(machine)
     show(found, as_json)
     if found.wrong:
         raise typer.Exit(EXIT_FAILURE)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwise.api import placing
-from rankwise.api.placing import Mapped, Placing
+import rankwise
+from rankwise.api.questions import Placing
 from rankwise.cli.base import Json, drawable, show, tell, verb, writable
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.files import write_json
 
 if TYPE_CHECKING:
+    from rankwise.api.placing import Mapped
     from rankwise.mapping.slots import Slots
 
 
@@ -58,7 +59,7 @@ def map_ranks(
         if as_json:
             raise InputError("--format prints the mapping and --json the scores: give one of them")
         require_format(file_format)
-    found = placing.map(asked, asked.with_mapping or file_format is not None or plot is not None)
+    found = rankwise.map(asked, asked.with_mapping or file_format is not None or plot is not None)
     if found.room is not None:
         _tell_left_out(found.room)
     if output is not None:

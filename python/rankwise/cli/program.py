@@ -6,19 +6,22 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import rankwise
 from rankwise import _core
-from rankwise.api import advising, tuning
-from rankwise.api.advising import Advised, Target, Trying
-from rankwise.api.tuning import Tuned, Tuning
+from rankwise.api.questions import Target, Trying, Tuning
 from rankwise.blocks.terminal import show_all
 from rankwise.cli.base import Json, show, tell, verb, writable
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError
 from rankwise.files import write_whole
 from rankwise.units import parse_seconds
+
+if TYPE_CHECKING:
+    from rankwise.api.advising import Advised
+    from rankwise.api.tuning import Tuned
 
 Html = Annotated[Path | None, typer.Option("--html", help="Write the page with pictures here, too.", callback=writable)]
 
@@ -45,7 +48,7 @@ def advise(
     Placement comes first, as it needs no change of the program, then ranks that make others wait, then how messages are sent.
     "Nothing to gain" is an answer.
     """
-    found = advising.advise(what, target, output)
+    found = rankwise.advise(what, target, output)
     if isinstance(found, int):
         return found
     show(found, as_json)
@@ -82,7 +85,7 @@ def tune(
     MPI 4.1 and 5.0, selection files of MPICH 4.0 to 5.0, variables of Intel MPI 2021. The program is not changed, and no file
     that is there is overwritten.
     """
-    found = tuning.tune(observed, asked)
+    found = rankwise.tune(observed, asked)
     show_all(everything)
     show(found, as_json, found.blocks(everything))
     _write_page(found, html)
@@ -108,7 +111,7 @@ def try_placements(
     go to the launcher in the same way, and ranks report where they run. "no gain" and "cannot tell" are answers; the exit code
     is 0 for all of them.
     """
-    show(advising.try_placements(observed, command, asked), as_json)
+    show(rankwise.try_placements(observed, command, asked), as_json)
 
 
 @verb(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import rankwise
 from rankwise.api import projecting
 from rankwise.api.projecting import Described, FftProjection, Projected, StencilCode, WhatIf
 from rankwise.blocks import csv_text
@@ -130,10 +131,7 @@ def project_observed(
 
     Messages and collectives are predicted; what ranks compute is taken as recorded, or divided among other ranks.
     """
-    from rankwise.api.what_if import what_if
-    from rankwise.api.what_if_ranks import other_ranks
-
-    found = what_if(question) if question.ranks is None else other_ranks(question)
+    found = rankwise.what_if(question) if question.ranks is None else rankwise.other_ranks(question)
     if plot is not None and plot.suffix == ".html":
         write_whole(plot, found.page())
     elif plot is not None:

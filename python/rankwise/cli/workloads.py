@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import rankwise
 from rankwise.api.questions import CHOOSING, PLACED, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import HELP, checked
 from rankwise.cli.base import Json, command_tree, drawable, flattened, group, show, tell, verb, writable, write_plot
@@ -78,9 +79,7 @@ def predict(
 
     The interval is that of the profile's uncertainty.
     """
-    from rankwise.api.asking import predict
-
-    _show_times(predict(asked, profile, ranks), timeline, as_json)
+    _show_times(rankwise.predict(asked, profile, ranks), timeline, as_json)
 
 
 def simulate(
@@ -101,9 +100,7 @@ def simulate(
     SimGrid takes the place of the MPI, with more ranks than this machine has. A message takes what the profile's piecewise fit
     (or the machine's latency and bandwidth) says, and shares the links that it meets others on. Every byte is checked.
     """
-    from rankwise.api.asking import simulate
-
-    _show_times(simulate(asked, platform, ranks_per_node, placement, output, jobs), timeline, as_json)
+    _show_times(rankwise.simulate(asked, platform, ranks_per_node, placement, output, jobs), timeline, as_json)
 
 
 def run(
@@ -120,9 +117,7 @@ def run(
     It runs under the launcher of this machine. Times are the maximum over ranks, medians over repetitions; what is received is
     checked against what its origin should have sent. Without a number of ranks there is one a core, at least two.
     """
-    from rankwise.api.asking import run
-
-    _show_times(run(asked, nodes, seconds, samples), timeline, as_json)
+    _show_times(rankwise.run(asked, nodes, seconds, samples), timeline, as_json)
 
 
 def validate(
@@ -141,9 +136,7 @@ def validate(
     The prediction uses the profile alone, never the timings that it is compared with. {twice}Without the engine run the
     simulation takes its place, with as many ranks as you like.
     """
-    from rankwise.api.asking import validate
-
-    found = validate(asked, profile, [name.strip() for name in engines.split(",")], nodes, effort)
+    found = rankwise.validate(asked, profile, [name.strip() for name in engines.split(",")], nodes, effort)
     if output is not None:
         write_json(output, found.to_dict())
     show(found, as_json)
@@ -152,9 +145,7 @@ def validate(
 
 def choose(asked: Any, ranks: Ranks, profile: ProfileFile = Path("machine.json"), as_json: Json = False) -> None:
     """Rank algorithms and modes for {title}, fastest first."""
-    from rankwise.api.asking import choose
-
-    show(choose(asked, profile, ranks), as_json)
+    show(rankwise.choose(asked, profile, ranks), as_json)
 
 
 _VERBS: Sequence[Callable[..., None]] = (predict, simulate, run, validate, choose)
@@ -196,9 +187,8 @@ def choose_exchange(
     the other workloads.
     """
     from rankwise.api.asking import Chosen
-    from rankwise.api.asking import choose as ask
 
-    found = ask(asked, profile, ranks)
+    found = rankwise.choose(asked, profile, ranks)
     assert isinstance(found, Chosen)
     show(found, as_json)
     write_plot(found, plot, "map of sizes and cutoffs written to ")

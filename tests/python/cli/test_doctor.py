@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import rankwise.launch.mpi
-import rankwise.machine.snapshot
+from rankwise.api import examining
 from rankwise.api.examining import examine_here
 from rankwise.cli.main import run
 from rankwise.errors import UnusableEnvironmentError, split_message
@@ -44,14 +43,14 @@ def machine(monkeypatch):
         # The machine which runs the tests may have a single core.
         calm |= {"cores": 4, "allowed_cores": 4, "pus": 4, "allowed_pus": (0, 1, 2, 3), "threads_per_core": 1}
         monkeypatch.setattr(
-            rankwise.machine.snapshot,
+            examining,
             "take_snapshot",
             lambda topology: replace(take_snapshot(topology, sample_s=0.0), **(calm | changes)),
         )
-        monkeypatch.setattr(rankwise.launch.mpi, "find_mpi", find_mpi)
-        monkeypatch.setattr("rankwise.launch.mpi.other_launchers", lambda used: [])
-        monkeypatch.setattr(rankwise.launch.mpi, "trial", lambda mpi: trouble)
-        monkeypatch.setattr(rankwise.launch.mpi, "mismatch_cure", lambda mpi: "take the other mpiexec")
+        monkeypatch.setattr(examining, "find_mpi", find_mpi)
+        monkeypatch.setattr(examining, "other_launchers", lambda used: [])
+        monkeypatch.setattr(examining, "trial", lambda mpi: trouble)
+        monkeypatch.setattr(examining, "mismatch_cure", lambda mpi: "take the other mpiexec")
 
     return choose
 
