@@ -29,10 +29,8 @@ from pathlib import Path
 import numpy as np
 
 from rankwise.arrays import Floats
-from rankwise.health.changes import change_points
-from rankwise.health.history import read
-from rankwise.health.judge import Rules, judge
-from rankwise.health.record import Session
+from rankwise.health.judge import Rules, change_points, judge
+from rankwise.health.record import Session, read
 
 FIGURES = ("link.latency_s", "link.exchange_s", "link.s_per_byte")
 LAUNCHES, SPAN_MIN, APART_H, CONFIRMED_AFTER_H = 20, 30.0, 3.0, 1.0  # half an hour between end and start

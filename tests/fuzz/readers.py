@@ -60,7 +60,7 @@ def readers() -> dict[str, Reader]:
     from rankwise.collectives.settings import Library, Rule, Settings, written
     from rankwise.engines import ledger
     from rankwise.engines.fft_lengths import Lengths
-    from rankwise.health import history
+    from rankwise.health import record as history
     from rankwise.launch.smpi import read_trace
     from rankwise.machine import hosts, hwloc, switches, sysfs
     from rankwise.machine.description import load_description

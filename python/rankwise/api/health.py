@@ -18,8 +18,7 @@ from rankwise.records import Record, computed, key, record
 from rankwise.units import format_count, format_day, parse_seconds
 
 if TYPE_CHECKING:
-    from rankwise.health.changes import Change
-    from rankwise.health.judge import Judgement, Row, Rules
+    from rankwise.health.judge import Change, Judgement, Row, Rules
     from rankwise.health.record import Session
 
 
@@ -96,9 +95,9 @@ class Health(Result):
 
     def prometheus(self) -> str:
         """Return the last session as Prometheus text."""
-        from rankwise.health.metrics import text
+        from rankwise.health.words import gauges
 
-        return text(self.last, self.found)
+        return gauges(self.last, self.found)
 
 
 def _columns() -> Sequence[Column[Row]]:
@@ -164,7 +163,7 @@ def health(asked: Watch, by: Judging) -> Health:
 
 def added(profile: Path, by: Judging) -> Health:
     """Take a ready profile as a session, and compare it with the other profiles of its machine. Raises InputError."""
-    from rankwise.health.history import read
+    from rankwise.health.record import read
     from rankwise.health.session import session_of_profile
     from rankwise.machine.profile import Profile
 
@@ -177,9 +176,8 @@ def added(profile: Path, by: Judging) -> Health:
 
 def shown(sessions: Sequence[Session], by: Judging, trend: bool = False) -> Health:
     """Compare the last of some sessions with those of its machine before it."""
-    from rankwise.health.changes import changes
-    from rankwise.health.history import of_machine
-    from rankwise.health.judge import judge
+    from rankwise.health.judge import changes, judge
+    from rankwise.health.record import of_machine
 
     ours = of_machine(list(sessions))
     return Health(by, ours, judge(ours[-1], ours[:-1], by.rules()), changes(ours), trend)
@@ -187,8 +185,8 @@ def shown(sessions: Sequence[Session], by: Judging, trend: bool = False) -> Heal
 
 def _keep(history: Path, session: Session, rules: Rules) -> list[Session]:
     """Judge a session and add it to the history; return it, judged, after all before it."""
-    from rankwise.health.history import add, read
     from rankwise.health.judge import judge
+    from rankwise.health.record import add, read
 
     known = read(history)
     before = [other for other in known if other.began <= session.began]

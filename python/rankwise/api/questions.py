@@ -188,12 +188,10 @@ class Placing(Options):
     seed: int = option(1, "For what is drawn at random: random, refined, graph.")
     prove: bool = option(False, "Find the proven optimum (tiny grids only; may take a minute).", "--prove")
     observed: Path | None = option(
-        None,
-        "Instead of --grid: a record of 'rankwise observe'. On the nodes where the program ran, or on those asked for.",
+        None, "Instead of --grid: a record of 'rankwise observe'. On the nodes where the program ran, or on those asked for."
     )
     graph: Path | None = option(
-        None,
-        "Instead of --grid: traffic from a file, MatrixMarket (row sends to column) or METIS, in bytes.",
+        None, "Instead of --grid: traffic from a file, MatrixMarket (row sends to column) or METIS, in bytes."
     )
     check: bool = option(False, "Start ranks where --observed or --graph puts them, and see that they are there.", "--check")
     hosts: str | None = option(None, "Names of the nodes for --format: n[001-050], or a file. Otherwise node0000, ...")
@@ -399,7 +397,7 @@ class Kept(Options):
 
     def known(self) -> list[Session]:
         """Return the sessions of the machine. Raises InputError where there are none."""
-        from rankwise.health.history import read
+        from rankwise.health.record import read
 
         sessions = [session for session in read(self.history) if self.name in (None, session.key.get("hostname"))]
         if not sessions:

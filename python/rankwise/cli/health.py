@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,16 +15,15 @@ from rankwise.cli.base import Json, drawable, group, print_json, show, tell, ver
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, exit_code
 from rankwise.files import write_whole
 from rankwise.progress import visible
+from rankwise.questions import Options, option
 from rankwise.units import format_count
 
 
 @verb(
     "doctor",
-    example="""
-    rankwise doctor
+    example="""rankwise doctor
     rankwise doctor --ranks 8 --json
-    rankwise doctor --nodes --hosts n[01-16]
-    """,
+    rankwise doctor --nodes --hosts n[01-16]""",
 )
 def doctor(
     asked: Streams,
@@ -64,11 +64,14 @@ def doctor(
 
 health_verbs = group("health", "Compare the machine's speed with earlier sessions.", "rankwise health", default="run")
 
-Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 in place of 5 (unclear) and 6 (unusable).")]
-Page = Annotated[Path | None, typer.Option("--page", help="Write the trend as one HTML file.", callback=writable)]
-Prometheus = Annotated[
-    Path | None, typer.Option("--prometheus", help="Write gauges for a collector that reads files.", callback=writable)
-]
+
+@dataclass(frozen=True)
+class Told(Options):
+    """Where else the state of a machine is told, and how the exit code tells it."""
+
+    page: Path | None = option(None, "Write the trend as one HTML file.", check=writable)
+    prometheus: Path | None = option(None, "Write gauges for a collector that reads files.", check=writable)
+    strict: bool = option(False, "Exit 1 in place of 5 (unclear) and 6 (unusable).", "--strict", verbs=("run", "add"))
 
 
 @verb(
@@ -79,31 +82,22 @@ Prometheus = Annotated[
     rankwise health show --page health.html""",
     under=health_verbs,
 )
-def run(
-    asked: Watch,
-    by: Judging,
-    page: Page = None,
-    prometheus: Prometheus = None,
-    strict: Strict = False,
-    as_json: Json = False,
-) -> int:
+def run(asked: Watch, by: Judging, told: Told, as_json: Json = False) -> int:
     """Measure one session and say whether the machine is slower than its baseline.
 
     Exit code 0: at the baseline. 3: slower in two sessions half an hour apart. 5: unclear, for there are too few sessions, or
     a slow-down could not have been seen. 6: unusable, for the machine was disturbed.
     """
     found = health(asked, by)
-    _show(found, page, prometheus, as_json)
-    return exit_code(found.last.verdict, strict)
+    _show(found, told, as_json)
+    return exit_code(found.last.verdict, told.strict)
 
 
 @verb("add", "rankwise health add machine.json", under=health_verbs)
 def add(
     profile: Annotated[Path, typer.Argument(help="A profile that 'rankwise measure' wrote.")],
     by: Judging,
-    page: Page = None,
-    prometheus: Prometheus = None,
-    strict: Strict = False,
+    told: Told,
     as_json: Json = False,
 ) -> int:
     """Take a ready profile as a session, and compare it with the other profiles of this machine.
@@ -111,20 +105,20 @@ def add(
     Profiles and sessions of 'rankwise health' are different statistics: they are never compared with each other.
     """
     found = added(profile, by)
-    _show(found, page, prometheus, as_json)
-    return exit_code(found.last.verdict, strict)
+    _show(found, told, as_json)
+    return exit_code(found.last.verdict, told.strict)
 
 
 @verb("show", "rankwise health show --page health.html", under=health_verbs)
-def show_trend(by: Judging, page: Page = None, prometheus: Prometheus = None, as_json: Json = False) -> None:
+def show_trend(by: Judging, told: Told, as_json: Json = False) -> None:
     """Show the trend of the machine named, or of the newest session's, and when a figure changed for good."""
-    _show(shown(by.known(), by, trend=True), page, prometheus, as_json)
+    _show(shown(by.known(), by, trend=True), told, as_json)
 
 
 @verb("accept", "rankwise health accept", under=health_verbs)
 def accept(of: Kept, as_json: Json = False) -> None:
     """Take a machine's newest sessions, found slower, as its baseline from now on: the change was intended."""
-    from rankwise.health import history as kept
+    from rankwise.health import record as kept
 
     sessions = kept.to_accept(of.known())
     if not sessions:
@@ -137,13 +131,13 @@ def accept(of: Kept, as_json: Json = False) -> None:
         print(visible(f"Accepted: {count} from {sessions[0].at} on are the baseline now."))
 
 
-def _show(found: Health, page: Path | None, prometheus: Path | None, as_json: bool) -> None:
+def _show(found: Health, to: Told, as_json: bool) -> None:
     """Say how the last session compares, and write what else was asked for."""
-    if prometheus is not None:
-        write_whole(prometheus, found.prometheus())
+    if to.prometheus is not None:
+        write_whole(to.prometheus, found.prometheus())
     show(found, as_json)
-    if page is not None:
-        write_whole(page, found.page())
-    for path in () if as_json else (page, prometheus):
+    if to.page is not None:
+        write_whole(to.page, found.page())
+    for path in () if as_json else (to.page, to.prometheus):
         if path is not None:
             tell(f"wrote {path}")

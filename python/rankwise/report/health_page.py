@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from rankwise.blocks import Column, Picture, Table
-from rankwise.health.changes import Change
-from rankwise.health.judge import COMPOSITE, Judgement, Row, Rules
+from rankwise.health.judge import COMPOSITE, Change, Judgement, Row, Rules
 from rankwise.health.record import Session
 from rankwise.health.words import (
     change_in_words,

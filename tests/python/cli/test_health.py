@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from histories import FIGURES, session, slower
-from rankwise.health import history
+from rankwise.health import record as history
 from verbs import Rankwise, Refused
 
 HISTORY = Path("health.jsonl")

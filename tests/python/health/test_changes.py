@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from histories import FIGURES, KEY, session
-from rankwise.health.changes import change_points, changes
+from rankwise.health.judge import change_points, changes
 
 
 def test_a_step_is_found_where_it_is_and_steps_on_both_sides_too() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from histories import KEY, launches, session, slower
 from rankwise.errors import InputError
-from rankwise.health import history
+from rankwise.health import record as history
 from rankwise.health.record import Session, value_of
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from histories import KEY, session
 from rankwise.health.judge import Rules, judge
-from rankwise.health.metrics import text
+from rankwise.health.words import gauges as text
 
 
 def test_each_gauge_is_told_once_and_names_are_escaped() -> None:

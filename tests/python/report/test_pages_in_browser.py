@@ -21,8 +21,7 @@ from rankwise.advise.evidence import evidence_of
 from rankwise.advise.findings import Question, advise
 from rankwise.blocks import Picture
 from rankwise.engines.model import Model
-from rankwise.health.changes import Change
-from rankwise.health.judge import Rules, judge
+from rankwise.health.judge import Change, Rules, judge
 from rankwise.machine.trust import Trust
 from rankwise.papers import PAPERS
 from rankwise.papers.hunold2020 import reduction_picture
