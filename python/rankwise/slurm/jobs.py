@@ -15,9 +15,8 @@ from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.files import followed, make_folder, read_json, write_json, write_whole
 from rankwise.reading import Trace, read_through
 from rankwise.records import Record, computed, key, record, told
-from rankwise.slurm.commands import slurm
 from rankwise.slurm.script import Settings, Work, job_script
-from rankwise.slurm.states import JobState, log_of, states_of
+from rankwise.slurm.states import JobState, log_of, slurm, states_of
 
 SCHEMA = 1
 LEAST_INTERVAL_S = 5.0  # between two questions to Slurm: its controller serves everybody
