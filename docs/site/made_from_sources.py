@@ -65,7 +65,7 @@ def verbs() -> Iterator[tuple[str, Any, Any]]:
     """Yield all verbs of the command line and their groups: words, what typer made of them, and click's context."""
 
     from rankwise.cli.base import command_tree
-    from rankwise.cli.completion import commands
+    from rankwise.cli.help import commands
     from rankwise.cli.verbs import register_verbs
 
     register_verbs([])
@@ -175,7 +175,7 @@ def _of_the_root(name: str) -> str:
 
 def terms() -> str:
     """Return the terms on the screens, as ``rankwise help words`` prints them."""
-    from rankwise.cli.words import TERMS
+    from rankwise.cli.help import TERMS
 
     return "\n".join(
         ["| term | meaning |", "|---|---|", *(f"| {_escaped(name)} | {_escaped(says)} |" for name, says in TERMS.items())]

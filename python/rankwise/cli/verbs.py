@@ -22,7 +22,7 @@ GROUPS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     ),
     "Share": (
         {"report": "report", "slurm": "slurm"},
-        {"reproduce": "report", "ledger": "kept", "cache": "kept", "completion": "completion"},
+        {"reproduce": "report", "ledger": "kept", "cache": "kept", "completion": "help"},
     ),
 }  # fmt: skip
 # What each does, as the first words of its help say it: the list of all of them needs no verb's module.
