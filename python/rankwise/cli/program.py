@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from rankwise.blocks.terminal import show_all
 from rankwise.cli.base import Json, show, tell, verb, writable
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError
 from rankwise.files import write_whole
+from rankwise.questions import Options, option
 from rankwise.units import parse_seconds
 
 if TYPE_CHECKING:
@@ -28,11 +30,9 @@ Html = Annotated[Path | None, typer.Option("--html", help="Write the page with p
 
 @verb(
     "advise",
-    example="""
-    rankwise advise app.comm --profile machine.json
+    example="""rankwise advise app.comm --profile machine.json
     rankwise advise -- mpiexec -n 16 ./app
-    rankwise advise app.comm --profile machine.json --nodes 8 --ppn 2 --html advice.html
-    """,
+    rankwise advise app.comm --profile machine.json --nodes 8 --ppn 2 --html advice.html""",
 )
 def advise(
     what: Annotated[
@@ -64,10 +64,8 @@ def _write_page(found: Advised | Tuned, html: Path | None) -> None:
 
 @verb(
     "tune",
-    example="""
-    rankwise tune app.comm --profile machine.json -o tuned/
-    rankwise tune --ranks 64 --ranks-per-node 8 --profile machine.json --html tune.html
-    """,
+    example="""rankwise tune app.comm --profile machine.json -o tuned/
+    rankwise tune --ranks 64 --ranks-per-node 8 --profile machine.json --html tune.html""",
 )
 def tune(
     asked: Tuning,
@@ -93,10 +91,8 @@ def tune(
 
 @verb(
     "try",
-    example="""
-    rankwise try app.comm -- mpiexec -n 16 ./app
-    rankwise try app.comm --hosts "n[1-4]" --pairs 16 -- mpirun -n 16 ./app
-    """,
+    example="""rankwise try app.comm -- mpiexec -n 16 ./app
+    rankwise try app.comm --hosts "n[1-4]" --pairs 16 -- mpirun -n 16 ./app""",
 )
 def try_placements(
     observed: Annotated[Path, typer.Argument(help="What 'rankwise observe' recorded of the program.")],
@@ -114,44 +110,34 @@ def try_placements(
     show(rankwise.try_placements(observed, command, asked), as_json)
 
 
+@dataclass(frozen=True)
+class Preloading(Options):
+    """How the ranks of a program's grids are placed while it runs."""
+
+    mapping: str | None = option(None, "The mapping: auto, stencil-strips, kd-tree ... as in 'rankwise map'.")
+    stencil: str | None = option(None, "The program's stencil, as in 'rankwise map'; nearest-neighbor where not given.")
+    effort: str | None = option(None, "How long auto and refined may search: 10ms, 1s; else what it is worth.")
+    graphs: bool = option(
+        False, "Place the ranks of MPI_Dist_graph_create, ..._adjacent and MPI_Graph_create, too (called from C).", "--graphs"
+    )
+    neighbor: str | None = option(
+        None, "Whether neighbourhood collectives are served by plans: off (the default), check, auto or always."
+    )
+    verbose: bool = option(False, "One rank tells each communicator's scores before and after on stderr.", "--verbose")
+    check: bool = option(
+        False, "Test whether the program is safe under reordering: three runs, compared by what they print.", "--check"
+    )
+
+
 @verb(
     "preload",
-    """
-    rankwise preload -- mpiexec -n 8 ./app
+    """rankwise preload -- mpiexec -n 8 ./app
     rankwise preload --verbose --stencil moore:1 -- srun ./app
-    rankwise preload --neighbor check -- mpiexec -n 8 ./app
-    """,
+    rankwise preload --neighbor check -- mpiexec -n 8 ./app""",
 )
 def preload(
     command: Annotated[list[str], typer.Argument(help="The command, after --: a launcher and what it starts.")],
-    mapping: Annotated[
-        str | None, typer.Option(help="The mapping: auto, stencil-strips, kd-tree ... as in 'rankwise map'.")
-    ] = None,
-    stencil: Annotated[
-        str | None, typer.Option(help="The program's stencil, as in 'rankwise map'; nearest-neighbor where not given.")
-    ] = None,
-    effort: Annotated[
-        str | None, typer.Option(help="How long auto and refined may search: 10ms, 1s; else what it is worth.")
-    ] = None,
-    graphs: Annotated[
-        bool,
-        typer.Option(
-            "--graphs", help="Place the ranks of MPI_Dist_graph_create, ..._adjacent and MPI_Graph_create, too (called from C)."
-        ),
-    ] = False,
-    neighbor: Annotated[
-        str | None,
-        typer.Option(help="Whether neighbourhood collectives are served by plans: off (the default), check, auto or always."),
-    ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="One rank tells each communicator's scores before and after on stderr.")
-    ] = False,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Test whether the program is safe under reordering: three runs, compared by what they print."
-        ),
-    ] = False,
+    asked: Preloading,
 ) -> None:
     """Let MPI_Cart_create of a running program place its ranks.
 
@@ -164,25 +150,25 @@ def preload(
     from rankwise.launch.preload import NEIGHBOR_MODES, preload_environment, require_fit
 
     known = [algorithm.name for algorithm in _core.mapping_algorithms()]
-    if mapping is not None and mapping not in known:
-        raise InputError(f"--mapping '{mapping}' is unknown: take one of {', '.join(known)}")
-    if neighbor not in (None, *NEIGHBOR_MODES):
-        raise InputError(f"--neighbor '{neighbor}' is unknown: take one of {', '.join(NEIGHBOR_MODES)}")
+    if asked.mapping is not None and asked.mapping not in known:
+        raise InputError(f"--mapping '{asked.mapping}' is unknown: take one of {', '.join(known)}")
+    if asked.neighbor not in (None, *NEIGHBOR_MODES):
+        raise InputError(f"--neighbor '{asked.neighbor}' is unknown: take one of {', '.join(NEIGHBOR_MODES)}")
     environment = preload_environment(
         {
-            "RANKWISE_MAPPING": mapping,
-            "RANKWISE_STENCIL": stencil,
-            "RANKWISE_EFFORT": None if effort is None else f"{parse_seconds(effort, '--effort'):.9f}s",
-            "RANKWISE_VERBOSE": "1" if verbose else None,
-            "RANKWISE_GRAPHS": "1" if graphs else None,
-            "RANKWISE_NEIGHBOR": neighbor,
+            "RANKWISE_MAPPING": asked.mapping,
+            "RANKWISE_STENCIL": asked.stencil,
+            "RANKWISE_EFFORT": None if asked.effort is None else f"{parse_seconds(asked.effort, '--effort'):.9f}s",
+            "RANKWISE_VERBOSE": "1" if asked.verbose else None,
+            "RANKWISE_GRAPHS": "1" if asked.graphs else None,
+            "RANKWISE_NEIGHBOR": asked.neighbor,
         }
     )
     found = shutil.which(command[0])
     if found is None:
         raise UnusableEnvironmentError(f"{command[0]} cannot be started: it is no executable on PATH, correct its name")
     require_fit([found, *command[1:]])
-    if check:
+    if asked.check:
         raise typer.Exit(_check([found, *command[1:]], environment))
     sys.stdout.flush()
     # The program takes our place: signals, terminal and exit code are its own.
@@ -191,7 +177,7 @@ def preload(
 
 def _check(command: list[str], environment: dict[str, str]) -> int:
     """Tell whether a program is safe under reordering, and return the exit code."""
-    from rankwise.launch.reorder_check import SAFE, UNSAFE, check_reordering
+    from rankwise.launch.preload import SAFE, UNSAFE, check_reordering
 
     moving = {"RANKWISE_MAPPING": "random", "RANKWISE_VERBOSE": ""}
     listed = environment["OMPI_MCA_mca_base_env_list"]
