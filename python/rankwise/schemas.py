@@ -10,38 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rankwise.api import (
-    advising,
-    asking,
-    comparing,
-    examining,
-    health,
-    kept,
-    machines,
-    observing,
-    placing,
-    profiles,
-    project_blocks,
-    projecting,
-    regretting,
-    reporting,
-    schedules,
-    streams,
-    tuning,
-    what_if,
-    what_if_ranks,
-)  # fmt: skip
+from rankwise.api import asking, projecting, reporting
 from rankwise.engines.project_halo import ProjectedFigures, ProjectedStencil
 from rankwise.errors import InputError
-from rankwise.machine.collective_costs import CollectiveCosts
-from rankwise.machine.fft_rates import FftRates
-from rankwise.machine.profile import Packing
 from rankwise.papers import PAPERS, paper_named
 from rankwise.record_schema import Schema, schema_of
-from rankwise.records import Record, key, record
-from rankwise.slurm.jobs import Submitted
+from rankwise.records import Record, key, record, type_of
 from rankwise.slurm.states import JobState
-from rankwise.trial.session import TriedRecord
 from rankwise.workloads.alltoall import AlltoallCase
 from rankwise.workloads.base import Case, Figures, Row, Settings
 from rankwise.workloads.collective import CollectiveCase, CollectiveFigures
@@ -106,53 +81,53 @@ WORKLOADS: dict[str, dict[Any, Any]] = {
     "fft3d": {Case: FftCase, Figures: FftFigures, Settings: FftSettings},
     "observed": {Case: ObservedCase},
 }
-# A verb, or one of the questions that it answers, and what it prints.
-PRINTED: dict[str, Any] = {
-    "advise": advising.Advised,
-    "cache": kept.Cached,
-    "choose-exchange": asking.Chosen,
-    "doctor": examining.Examined,
-    "doctor-nodes": streams.SlowNodes,
-    "error": Failed,
-    "exchange-check": schedules.Proofs,
-    "exchange-show": schedules.Schedule,
-    "fit": profiles.Machine,
-    "health-accept": Accepted,
-    "health-add": health.Health,
-    "health-run": health.Health,
-    "health-show": health.Health,
-    "ledger": kept.Ledger,
-    "machines-check": machines.Checked,
-    "machines-list": machines.Machines,
-    "machines-show": machines.DescribedMachine,
-    "map": placing.Mapped,
-    "map-observed": placing.Mapped,
-    "measure": profiles.Machine,
-    "measure-all-pairs": streams.StreamTimes,
-    "measure-collectives": CollectiveCosts,
-    "measure-fft3d": FftRates,
-    "measure-pack": Packing,
-    "observe-compare": observing.ComparedRuns,
-    "observe-show": observing.Observation,
-    "observe-show-live": observing.Live,
-    "profile-compare": comparing.Compared,
-    "profile-import": profiles.Machine,
-    "profile-show": profiles.Machine,
-    "project-fft3d": projecting.ProjectedFft,
-    "project-observed": what_if.Projection,
-    "project-observed-ranks": what_if_ranks.OtherRanks,
-    "project-table": project_blocks.Trends,
-    "quick": reporting.Quick,
-    "report": reporting.Report,
-    "report-profiles": reporting.History,
-    "slurm-fetch": Files,
-    "slurm-script": Script,
-    "slurm-status": Jobs,
-    "slurm-submit": Submitted,
-    "slurm-wait": Jobs,
-    "try": TriedRecord,
-    "tune": tuning.Tuned,
-    "validate-choose": regretting.Regretted,
+# A verb, or one of the questions that it answers, and the record that it prints, by its name in the package.
+PRINTED: dict[str, str] = {
+    "advise": "api.advising.Advised",
+    "cache": "api.kept.Cached",
+    "choose-exchange": "api.asking.Chosen",
+    "doctor": "api.examining.Examined",
+    "doctor-nodes": "api.streams.SlowNodes",
+    "error": "schemas.Failed",
+    "exchange-check": "api.schedules.Proofs",
+    "exchange-show": "api.schedules.Schedule",
+    "fit": "api.profiles.Machine",
+    "health-accept": "schemas.Accepted",
+    "health-add": "api.health.Health",
+    "health-run": "api.health.Health",
+    "health-show": "api.health.Health",
+    "ledger": "api.kept.Ledger",
+    "machines-check": "api.machines.Checked",
+    "machines-list": "api.machines.Machines",
+    "machines-show": "api.machines.DescribedMachine",
+    "map": "api.placing.Mapped",
+    "map-observed": "api.placing.Mapped",
+    "measure": "api.profiles.Machine",
+    "measure-all-pairs": "api.streams.StreamTimes",
+    "measure-collectives": "machine.collective_costs.CollectiveCosts",
+    "measure-fft3d": "machine.fft_rates.FftRates",
+    "measure-pack": "machine.profile.Packing",
+    "observe-compare": "api.observing.ComparedRuns",
+    "observe-show": "api.observing.Observation",
+    "observe-show-live": "api.observing.Live",
+    "profile-compare": "api.comparing.Compared",
+    "profile-import": "api.profiles.Machine",
+    "profile-show": "api.profiles.Machine",
+    "project-fft3d": "api.projecting.ProjectedFft",
+    "project-observed": "api.what_if.Projection",
+    "project-observed-ranks": "api.what_if_ranks.OtherRanks",
+    "project-table": "api.project_blocks.Trends",
+    "quick": "api.reporting.Quick",
+    "report": "api.reporting.Report",
+    "report-profiles": "api.reporting.History",
+    "slurm-fetch": "schemas.Files",
+    "slurm-script": "schemas.Script",
+    "slurm-status": "schemas.Jobs",
+    "slurm-submit": "slurm.jobs.Submitted",
+    "slurm-wait": "schemas.Jobs",
+    "try": "trial.session.TriedRecord",
+    "tune": "api.tuning.Tuned",
+    "validate-choose": "api.regretting.Regretted",
 }
 PROJECTED: dict[str, dict[Any, Any]] = {
     "project-exchange": {projecting.ProjectedRow: Row, Case: ExchangeCase, Figures: ProjectedFigures},
@@ -177,7 +152,7 @@ def schema(name: str) -> Schema:
     if name in PROJECTED:
         return schema_of(projecting.Projected, title, PROJECTED[name], "projected")
     if name in PRINTED:
-        return schema_of(PRINTED[name], title, WORKLOADS["exchange"], "exchange")
+        return schema_of(type_of(f"rankwise.{PRINTED[name]}", __name__), title, WORKLOADS["exchange"], "exchange")
     if verb == "reproduce":
         paper, _, engine = workload.partition("-")
         title = f"rankwise reproduce {paper} {f'--engine {engine} ' * bool(engine)}--json"
