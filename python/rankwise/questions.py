@@ -90,9 +90,7 @@ class Options:
         def given(self) -> frozenset[str]: ...
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+_hints = cache(get_type_hints)
 
 
 def _called(one: Any) -> str:

@@ -25,18 +25,7 @@ from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    TypeVar,
-    Union,
-    dataclass_transform,
-    get_args,
-    get_origin,
-)  # fmt: skip
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 if TYPE_CHECKING:
     from typing import Self

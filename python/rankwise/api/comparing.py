@@ -51,10 +51,7 @@ class Compared(Result):
         for c in self.found.comparisons:
             if c.size_bytes is not None and _distance(c) > _distance(farthest.setdefault((c.link, c.sending), c)):
                 farthest[c.link, c.sending] = c
-        shown = [
-            c for c in self.found.comparisons
-            if every_size or c.size_bytes is None or farthest[c.link, c.sending] is c
-        ]  # fmt: skip
+        shown = [c for c in self.found.comparisons if every_size or c.size_bytes is None or farthest[c.link, c.sending] is c]
         yield Table(_COMPARED, shown, leave=("A", "B"))
         if not every_size:
             yield Sentence("Of the sizes the one that differs most is shown; --all shows every one.")

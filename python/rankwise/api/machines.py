@@ -37,9 +37,8 @@ _COLUMNS: Sequence[Column[Description]] = (
 
 
 _FIGURES: Sequence[Column[Sequence[str | None]]] = tuple(
-    Column(head, itemgetter(i), key=head)
-    for i, head in enumerate(("figure", "value", "range", "kind", "what it is", "source"))
-)  # fmt: skip
+    Column(head, itemgetter(i), key=head) for i, head in enumerate(("figure", "value", "range", "kind", "what it is", "source"))
+)
 
 
 @dataclass(frozen=True)

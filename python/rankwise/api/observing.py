@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rankwise.observe.collectives import Selected
     from rankwise.observe.live import Hang, LiveRank
     from rankwise.observe.record import Record
+    from rankwise.observe.steps import Steps
 
 
 def _told(name: str, meaning: str, kind: str) -> computed:
@@ -523,28 +524,25 @@ def compare_runs(a: Path | str, b: Path | str) -> ComparedRuns:
     if one.record.ranks != other.record.ranks:
         raise InputError(f"{a} has {one.record.ranks} ranks and {b} {other.record.ranks}: observe the program with as many")
     ratio = ratio_of(one.steps, other.steps)
-    changes = (
-        [] if one.steps is None or other.steps is None else changed("step", {"median": one.time_s}, {"median": other.time_s})
-    )
-    for of, times in (("part", _parts_s), ("site", _sites_s), ("rank", _ranks_s)):
-        changes += changed(of, times(one), times(other)) if one.steps is not None and other.steps is not None else []
+    changes: list[RunChange] = []
+    if one.steps is not None and other.steps is not None:
+        before_s, after_s = _times_s(one, one.steps), _times_s(other, other.steps)
+        changes = [row for of, times_s in before_s.items() for row in changed(of, times_s, after_s[of])]
     why = one.crowded or other.crowded
     if ratio.ratio is None:
         why = "a run has no step that repeats on all ranks, or few"
     return ComparedRuns(Path(a), Path(b), "unclear" if why else ratio.verdict, why, ratio, changes)
 
 
-def _parts_s(evidence: Evidence) -> dict[str, float]:
-    shares = evidence.shares
-    parts = {"compute": shares.computing_s, "transfer and other MPI": shares.moving_s, "wait": shares.waiting_s}
-    return {name: float(part.mean()) for name, part in parts.items()}
-
-
-def _sites_s(evidence: Evidence) -> dict[str, float]:
+def _times_s(of: Evidence, steps: Steps) -> dict[str, dict[str, float]]:
+    """Return the time of a step, of its parts and call sites, the mean over ranks; and of each rank, that outside MPI."""
     from rankwise.observe.changes import site_times_s
 
-    return {} if evidence.steps is None else site_times_s(evidence.record, evidence.steps, evidence.events)
-
-
-def _ranks_s(evidence: Evidence) -> dict[str, float]:
-    return {f"rank {rank}": float(compute_s) for rank, compute_s in enumerate(evidence.shares.computing_s)}
+    shares = of.shares
+    parts = {"compute": shares.computing_s, "transfer and other MPI": shares.moving_s, "wait": shares.waiting_s}
+    return {
+        "step": {"median": of.time_s},
+        "part": {name: float(part.mean()) for name, part in parts.items()},
+        "site": site_times_s(of.record, steps, of.events),
+        "rank": {f"rank {rank}": float(compute_s) for rank, compute_s in enumerate(shares.computing_s)},
+    }

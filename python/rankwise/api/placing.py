@@ -253,7 +253,10 @@ def _map_grid(asked: Placing, of: _Grid, levels: Levels, how: How, machine: tupl
     if on is not None and above:
         price = step_pricer(on, size_bytes, seats_of(above, on))
     if asked.mesh is not None:
-        choices = _choose_grid(asked, of, DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
+        mesh = MeshQuestion(of.shape, of.sizes, asked.stencil, of.flags, asked.halo)
+        steps = steps_of(DEFAULT_EFFORT_S if asked.effort_s is None else asked.effort_s)
+        with meter("grids", count_factorisations(sum(of.sizes), len(of.shape))) as bar:
+            choices = choose_grid(mesh, steps, asked.objective, asked.seed, bar)
         shape, heavy = list(choices.best.grid), list(choices.best.weights)
     how = replace(
         how, weights=heavy, front=asked.front, prove=prove if asked.prove else None, price=price, int64=asked.int64,
@@ -292,13 +295,6 @@ def _parse_slots(text: str) -> list[int]:
             raise InputError(f"--slots '{text}' is neither a list nor nodes x slots: write 24,24,16 or 4x24")
         return [each] * nodes
     return parse_ints(text, "--slots")
-
-
-def _choose_grid(asked: Placing, of: _Grid, effort_s: float) -> GridChoices:
-    """Choose the grid for a mesh, with a progress bar on a terminal."""
-    question = MeshQuestion(of.shape, of.sizes, asked.stencil, of.flags, asked.halo)
-    with meter("grids", count_factorisations(sum(of.sizes), len(of.shape))) as bar:
-        return choose_grid(question, steps_of(effort_s), asked.objective, asked.seed, bar)
 
 
 def machine_asked(

@@ -12,24 +12,39 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import YES, Block, Next, Sentence, Table, labelled
+from rankwise.engines.project import (
+    FftAnswer,
+    FftQuestion,
+    Matched,
+    Sensitivity,
+    Varied,
+    changed_most,
+    logarithmic,
+    match_fft,
+    matters_most,
+    project_fft,
+    sensitivities,
+    sensitivity_labels,
+    vary_fft,
+    with_value,
+)
 from rankwise.errors import InputError
+from rankwise.machine.description import Description, parse_range, set_figures
+from rankwise.machine.library import load_machine
+from rankwise.models import fft3d
 from rankwise.models.uncertain import Range
 from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
 from rankwise.units import format_size, format_time, parse_ints, parse_shape
+from rankwise.workloads.exchange import WORKLOAD, ExchangeCase
 
 if TYPE_CHECKING:
     from rankwise.engines.machines import MachineTime
-    from rankwise.engines.project import FftAnswer, FftQuestion, Matched, Sensitivity, Varied
     from rankwise.engines.project_halo import ProjectedStencil
-    from rankwise.machine.description import Description
-    from rankwise.workloads.exchange import ExchangeCase
 
 
 def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, tuple[float, float]]:
     """Read ``KEY=LOW:HIGH`` for a parameter that has a part in the answer. Raises InputError."""
-    from rankwise.machine.description import parse_range
-
     key, equals, ends = text.partition("=")
     key = key.strip().replace("-", "_")
     if not equals or key not in known:
@@ -45,8 +60,6 @@ def parse_vary(text: str, machine: Description, known: list[str]) -> tuple[str, 
 
 def fft_vary(text: str, machine: Description, answer: FftAnswer) -> tuple[str, tuple[float, float]]:
     """Likewise of an FFT, of which n, nodes and the memory constant can be varied, too."""
-    from rankwise.machine.description import parse_range
-
     key, _, ends = text.partition("=")
     key = key.strip().replace("-", "_")
     if key == "memory_constant":
@@ -61,8 +74,6 @@ def fft_vary(text: str, machine: Description, answer: FftAnswer) -> tuple[str, t
 def constant_of(machine: Description, reading: str | None, given: str | None) -> Range | None:
     """The A of Eq. 2: the given one; of a machine that was built since 2020 the
     range that published runs imply; None: the paper's."""
-    from rankwise.models import fft3d
-
     if given is not None:
         return _constant_range(given)
     peak = machine.figures.get("node_peak")
@@ -121,9 +132,6 @@ class Described(Options):
 
     def described(self) -> Description:
         """Return the machine with what is changed of it. Raises InputError."""
-        from rankwise.machine.description import set_figures
-        from rankwise.machine.library import load_machine
-
         given = [f"latency={self.latency}"] if self.latency is not None else []
         return set_figures(load_machine(self.machine), [*(self.settings or []), *given])
 
@@ -156,9 +164,6 @@ class FftProjection(Options):
 
     def question(self, machine: Description) -> FftQuestion:
         """Return what the model is asked. Raises InputError."""
-        from rankwise.engines.project import FftQuestion
-        from rankwise.models import fft3d
-
         return FftQuestion(
             n=count_range(self.n, "--n", 2),
             nodes=None if self.nodes is None else count_range(self.nodes, "--nodes", 1),
@@ -326,9 +331,6 @@ def project(question: Options, on: Described) -> Result:
 
 def project_fft3d(question: FftProjection, on: Described) -> ProjectedFft:
     """Project a 3-D FFT. Raises InputError."""
-    from rankwise.engines.project import match_fft, project_fft, vary_fft
-    from rankwise.machine.library import load_machine
-
     question.check(on.against)
     machine = on.described()
     asked = question.question(machine)
@@ -351,7 +353,6 @@ def project_exchange(question: Any, on: Described) -> Projected:
     from rankwise.engines import project_halo
     from rankwise.engines.machines import MachineTime
     from rankwise.workloads.base import Site
-    from rankwise.workloads.exchange import WORKLOAD
 
     if on.ranks_per_node < 1:
         raise InputError(f"--ranks-per-node {on.ranks_per_node} is too small: it must be at least 1")
@@ -432,8 +433,6 @@ class _Asked(Generic[Answer]):
         if not self.on.vary:
             rows: list[tuple[str, Mapping[str, Any], Any]] = [(self.machine.name, {}, row) for row in plain]
             return Projected(self.workload, rows, title, lambda: self._tornado(known, title), self.words(plain))
-        from rankwise.engines.project import logarithmic, with_value
-
         rows = [
             (self.machine.name, {"varied": key, "value": value}, row)
             for key, ends in [parse_vary(text, self.machine, list(known)) for text in self.on.vary]
@@ -471,7 +470,6 @@ class _Asked(Generic[Answer]):
 
     def _tornado(self, ranges: Mapping[str, Range], title: str) -> Plot:
         """Draw how much each figure matters to the last time."""
-        from rankwise.engines.project import sensitivities, with_value
 
         def time_of(machine: Description) -> float:
             return self.time_of("", self.rows_of(machine)[-1]).time_s
@@ -487,7 +485,6 @@ class _Asked(Generic[Answer]):
 
 def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, subject: str) -> Plot:
     """Draw how much each figure matters; which does most is the title."""
-    from rankwise.engines.project import matters_most, sensitivity_labels
     from rankwise.report.projected import tornado_picture
 
     title = f"{subject}: {matters_most(items, parameters)}"
@@ -497,7 +494,6 @@ def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time
 def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], subject: str) -> Plot:
     """Draw times (s, by what takes them) over the values of each parameter that was varied; what came of it is the title."""
     from rankwise.api.project_blocks import value_words
-    from rankwise.engines.project import changed_most
     from rankwise.report.projected import varied_picture
 
     found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}

@@ -7,19 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import sentence
-from rankwise.blocks import (
-    BUT,
-    NO,
-    UNCLEAR,
-    YES,
-    Block,
-    Column,
-    Listing,
-    Next,
-    Sentence,
-    Table,
-    labelled,
-)  # fmt: skip
+from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.decide.ranking import meet, times_as_long
 from rankwise.units import format_interval, format_percent, format_size, format_time, format_volume
 from rankwise.workloads.base import Row, Workload

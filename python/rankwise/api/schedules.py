@@ -204,7 +204,11 @@ def prove(asked: ExchangeOptions, ranks_per_node: int | None = None) -> Proofs:
     )
     found = []
     for case in cases:
-        _require_provable(case)
+        slots = case.ranks * (2 * case.cutoff + 1 if case.cutoff else max(case.grid)) ** len(case.grid)
+        if slots > _PROVED_SLOTS:
+            raise InputError(
+                f"{case.ranks} ranks with a cutoff of {case.cutoff} have {slots} slots to prove: give at most {_PROVED_SLOTS}"
+            )
         found.append((case, _schedules(case, ranks_per_node).check()))
     return Proofs(found)
 
@@ -218,14 +222,6 @@ def _schedules(case: ExchangeCase, ranks_per_node: int | None) -> _core.Exchange
         raise InputError(f"{case.algorithm} needs to know which ranks share a node: say how many do with --ranks-per-node")
     exchange = case.schedules()
     return exchange.on_nodes([rank // ranks_per_node for rank in range(case.ranks)]) if ranks_per_node else exchange
-
-
-def _require_provable(case: ExchangeCase) -> None:
-    slots = case.ranks * (2 * case.cutoff + 1 if case.cutoff else max(case.grid)) ** len(case.grid)
-    if slots > _PROVED_SLOTS:
-        raise InputError(
-            f"{case.ranks} ranks with a cutoff of {case.cutoff} have {slots} slots to prove: give at most {_PROVED_SLOTS}"
-        )
 
 
 def _counts(exchange: _core.Exchange, rank: int, case: ExchangeCase) -> list[Count]:

@@ -192,9 +192,7 @@ _COLUMNS: Sequence[Column[Set]] = (
 )
 
 
-_OF_LEFT: Sequence[Column[Left]] = (
-    Column("calls", "what"), Column("selected", "selected"), Column("why", "why"),
-)  # fmt: skip
+_OF_LEFT: Sequence[Column[Left]] = (Column("calls", "what"), Column("selected", "selected"), Column("why", "why"))
 
 
 def tune(observed: Path | None = None, asked: Tuning = Tuning()) -> Tuned:
@@ -267,9 +265,7 @@ def _limit(library: Library | None, evidence: Evidence, profile: Profile) -> Lim
 
 def _kept(why: str, profile: Profile, unchanged: tuple[Left, ...] = ()) -> Tuned:
     known = why.startswith("Nothing to tune")
-    return Tuned(
-        "" if known else None, "run", None, (), (), {}, unchanged, 0.0, 0.0, 0.0, why, (), profile,
-    )  # fmt: skip
+    return Tuned("" if known else None, "run", None, (), (), {}, unchanged, 0.0, 0.0, 0.0, why, (), profile)
 
 
 def _made_for(library: Library, says: str, profile: Profile, ranks: int, nodes: int) -> dict[str, object]:

@@ -22,16 +22,7 @@ from rankwise.engines.model import Model
 from rankwise.engines.placement import Seats
 from rankwise.engines.project import too_many_nodes
 from rankwise.engines.step import Described, Priced
-from rankwise.engines.what_if import (
-    BOUNDS,
-    PlacedStep,
-    Tolerance,
-    WhatIfRow,
-    row_of,
-    scaled,
-    tolerance_words,
-    without_times,
-)
+from rankwise.engines.what_if import BOUNDS, PlacedStep, Tolerance, WhatIfRow, row_of, scaled, tolerance_words, without_times
 from rankwise.errors import InputError
 from rankwise.machine.description import parse_value
 from rankwise.machine.library import load_machine

@@ -115,10 +115,7 @@ Exit codes: 0 done, 1 failed, 2 wrong input, 3 slower, 4 not possible here,
             5 inconclusive, 6 too disturbed"""
 
 
-app = typer.Typer(
-    name="rankwise", cls=_Root, add_completion=False, pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)  # fmt: skip
+app = typer.Typer(name="rankwise", cls=_Root, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
 @cache
@@ -267,10 +264,7 @@ def _parameter(name: str, field: Any) -> Any:
     return typer.Option(*option, help=told["help"], callback=check, min=told["least"], metavar=told["metavar"])
 
 
-_SWITCHES = {
-    "wide": "Show all columns of tables, however wide.",
-    "all": "Show all rows of tables, however many.",
-}
+_SWITCHES = {"wide": "Show all columns of tables, however wide.", "all": "Show all rows of tables, however many."}
 
 
 def _switch(name: str, help: str) -> TyperOption:

@@ -34,10 +34,7 @@ def cache(
     show(Cached(kept.clear(entries) if clear or stale else entries, clear or stale), as_json)
 
 
-@verb(
-    "ledger",
-    "rankwise ledger ledger.jsonl --by algorithm,machine",
-)
+@verb("ledger", "rankwise ledger ledger.jsonl --by algorithm,machine")
 def ledger(
     file: Annotated[Path | None, typer.Argument(help="The ledger. Default: what RANKWISE_LEDGER names.")] = None,
     by: Annotated[

@@ -117,11 +117,7 @@ def import_files(asked: Tables, as_json: Json = False) -> None:
     show(rankwise.import_tables(asked), as_json)
 
 
-@verb(
-    "compare",
-    "rankwise profile compare before.json after.json --tolerance 20%",
-    under=profile_verbs,
-)
+@verb("compare", "rankwise profile compare before.json after.json --tolerance 20%", under=profile_verbs)
 def compare_profiles(
     a: Annotated[Path, typer.Argument(metavar="A", help="The profile to compare with.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The profile that may be slower.")],

@@ -26,10 +26,8 @@ def list_machines(as_json: Json = False) -> None:
 
 @verb(
     "show",
-    """
-    rankwise machines show frontier
-    rankwise machines show ./my-machine.toml --json
-    """,
+    """rankwise machines show frontier
+    rankwise machines show ./my-machine.toml --json""",
     under=machines_verbs,
 )
 def show_machine(
@@ -42,10 +40,8 @@ def show_machine(
 
 @verb(
     "check",
-    """
-    rankwise machines check
-    rankwise machines check ./my-machine.toml --json
-    """,
+    """rankwise machines check
+    rankwise machines check ./my-machine.toml --json""",
     under=machines_verbs,
 )
 def check(

@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 
 @verb(
     "map",
-    example="""
-    rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor
+    example="""rankwise map --grid 50x48 --nodes 50 --ppn 48 --stencil nearest-neighbor
     rankwise map --grid 50x48 --nodes 50 --ppn 48 --effort 1s --format slurm-hostfile --hosts "n[001-050]" > hosts.txt
     rankwise map --grid 16x8 --node-sizes 48,48,32 --stencil "1,0*8;-1,0*8;0,2" --algorithm kd-tree,refined --json
     rankwise map --mesh 1000x800x400 --ranks 2400 --ppn 48 --levels socket:2 --profile machine.json
-    rankwise map --observed app.comm --format openmpi-rankfile > ranks
-    """,
+    rankwise map --observed app.comm --format openmpi-rankfile > ranks""",
 )
 def map_ranks(
     asked: Placing,

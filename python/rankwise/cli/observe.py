@@ -89,9 +89,7 @@ def show_record(
         return show(rankwise.live(file), as_json)
     found = rankwise.load_record(file, since_s, until_s)
     write_plot(found, plot, "picture: ")
-    views = (
-        (view.ranks, found.rank_blocks), (view.collectives, found.collective_blocks), (view.which, found.algorithm_blocks),
-    )  # fmt: skip
+    views = ((view.ranks, found.rank_blocks), (view.collectives, found.collective_blocks), (view.which, found.algorithm_blocks))
     show(found, as_json, next((blocks() for asked, blocks in views if asked), None))
 
 

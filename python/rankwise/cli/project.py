@@ -33,10 +33,7 @@ Plot = Annotated[
 
 
 @verb("table", "rankwise project table --year 2026", under=project_verbs)
-def table(
-    year: Annotated[float, typer.Option(help="The year to extrapolate to.")] = 2020,
-    as_json: Json = False,
-) -> None:
+def table(year: Annotated[float, typer.Option(help="The year to extrapolate to.")] = 2020, as_json: Json = False) -> None:
     """Recompute Table 1 of czechowski2012: doubling times, ten-year factors, values; and extrapolate them to a year.
 
     A cell that does not follow from its neighbours is flagged.
@@ -50,8 +47,7 @@ def table(
 
 @verb(
     "fft3d",
-    """
-    rankwise project fft3d --machine frontier --n 32768 --nodes 4096
+    """rankwise project fft3d --machine frontier --n 32768 --nodes 4096
     rankwise project fft3d --machine frontier --n 32768 --nodes 4096 --vary link_bandwidth=0.5x:4x --plot tornado.svg
     rankwise project fft3d --machine paper-gpu-2020 --n 21000 --reading paper-effective --match time --against paper-cpu-2020
     """,
@@ -82,21 +78,17 @@ def project_exchange(question: ExchangeOptions, on: Described, plot: Plot = None
 
 verb(
     "exchange",
-    """
-    rankwise project exchange --machine frontier --latency 2us --cutoff 1:4 --bytes 1kB,100kB
+    """rankwise project exchange --machine frontier --latency 2us --cutoff 1:4 --bytes 1kB,100kB
     rankwise project exchange --machine frontier --against alps,lumi-g,jupiter --cutoff 1 --bytes 1MB --plot machines.svg
-    rankwise project exchange --machine machine.json --algorithm all --mode all --ranks-per-node 4 --cutoff 2
-    """,
+    rankwise project exchange --machine machine.json --algorithm all --mode all --ranks-per-node 4 --cutoff 2""",
     under=project_verbs,
 )(flattened(project_exchange, verb="exchange", mode="isend", dims="3"))
 
 
 @verb(
     "stencil",
-    """
-    rankwise project stencil --machine frontier --latency 2us --cells 8192x8192x8192 --nodes 64,512,4096
-    rankwise project stencil --machine fugaku --latency 1us:2us --cells 64x64x64 --weak --width 80 --nodes 1000,100000
-    """,
+    """rankwise project stencil --machine frontier --latency 2us --cells 8192x8192x8192 --nodes 64,512,4096
+    rankwise project stencil --machine fugaku --latency 1us:2us --cells 64x64x64 --weak --width 80 --nodes 1000,100000""",
     under=project_verbs,
 )
 def project_stencil(question: StencilCode, on: Described, plot: Plot = None, as_json: Json = False) -> None:
@@ -111,11 +103,9 @@ def project_stencil(question: StencilCode, on: Described, plot: Plot = None, as_
 
 @verb(
     "observed",
-    """
-    rankwise project observed app.comm --latency 1/2 --bandwidth 2x --ranks-per-node 8
+    """rankwise project observed app.comm --latency 1/2 --bandwidth 2x --ranks-per-node 8
     rankwise project observed app.comm --machine frontier --ranks-per-node 8
-    rankwise project observed app8.comm app16.comm --ranks 16:1024 --scaling strong --grid 8x4x4
-    """,
+    rankwise project observed app8.comm app16.comm --ranks 16:1024 --scaling strong --grid 8x4x4""",
     under=project_verbs,
 )
 def project_observed(

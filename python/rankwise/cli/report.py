@@ -15,8 +15,7 @@ from rankwise.papers import PAPERS, Paper
 
 @verb(
     "quick",
-    """
-rankwise quick
+    """rankwise quick
 rankwise quick --json --directory here
 """,
 )
@@ -37,10 +36,8 @@ def quick(
 
 @verb(
     "report",
-    """
-    rankwise report -o rankwise-report.html
-    rankwise report last-week.json today.json -o before-after.html
-    """,
+    """rankwise report -o rankwise-report.html
+    rankwise report last-week.json today.json -o before-after.html""",
 )
 def report(asked: Sources, as_json: Json = False) -> None:
     """Write one HTML page of results.
