@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Protocol, TextIO
+from typing import TextIO
 
 
 def on_terminal(stream: TextIO) -> bool:
@@ -36,8 +36,8 @@ def tell(message: str) -> None:
     print(visible(message), file=sys.stderr, flush=True)
 
 
-class Meter(Protocol):
-    """Where long work reports how far it is."""
+class Meter:
+    """Where long work reports how far it is; this one tells nobody."""
 
     def advance(self, steps: int = 1) -> None:
         """Count steps that are done."""
@@ -46,19 +46,11 @@ class Meter(Protocol):
         """Name what is being done now."""
 
 
-class _Silent:
-    def advance(self, steps: int = 1) -> None: ...
-
-    def say(self, what: str) -> None: ...
-
-
-SILENT: Meter = _Silent()
-
-
+SILENT = Meter()
 _LINES_S = 10.0  # between two lines where there is no terminal; RANKWISE_PROGRESS_S says another time, 0 none
 
 
-class _Lines:
+class _Lines(Meter):
     """Says in lines on stderr how far work is, from a thread of its own: one step may take long."""
 
     def __init__(self, title: str, total: int, every_s: float) -> None:
@@ -114,7 +106,7 @@ def meter(title: str, total: int) -> Iterator[Meter]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=total)
 
-        class Bar:
+        class Bar(Meter):
             def advance(self, steps: int = 1) -> None:
                 progress.advance(task, steps)
 

@@ -83,14 +83,6 @@ class LaunchInterval:
     autocorrelation: float = 0.0
 
     @property
-    def low(self) -> float | None:
-        return None if self.half_width is None else self.centre - self.half_width
-
-    @property
-    def high(self) -> float | None:
-        return None if self.half_width is None else self.centre + self.half_width
-
-    @property
     def value(self) -> float:
         """The estimate itself, no longer in logarithms."""
         return math.exp(self.centre)
