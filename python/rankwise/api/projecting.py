@@ -12,22 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import YES, Block, Next, Sentence, Table, labelled
-from rankwise.engines.project import (
-    FftAnswer,
-    FftQuestion,
-    Matched,
-    Sensitivity,
-    Varied,
-    changed_most,
-    logarithmic,
-    match_fft,
-    matters_most,
-    project_fft,
-    sensitivities,
-    sensitivity_labels,
-    vary_fft,
-    with_value,
-)
 from rankwise.errors import InputError
 from rankwise.machine.description import Description, parse_range, set_figures
 from rankwise.machine.library import load_machine
@@ -40,6 +24,7 @@ from rankwise.workloads.exchange import WORKLOAD, ExchangeCase
 
 if TYPE_CHECKING:
     from rankwise.engines.machines import MachineTime
+    from rankwise.engines.project import FftAnswer, FftQuestion, Matched, Sensitivity, Varied
     from rankwise.engines.project_halo import ProjectedStencil
 
 
@@ -164,6 +149,8 @@ class FftProjection(Options):
 
     def question(self, machine: Description) -> FftQuestion:
         """Return what the model is asked. Raises InputError."""
+        from rankwise.engines.project import FftQuestion
+
         return FftQuestion(
             n=count_range(self.n, "--n", 2),
             nodes=None if self.nodes is None else count_range(self.nodes, "--nodes", 1),
@@ -331,6 +318,8 @@ def project(question: Options, on: Described) -> Result:
 
 def project_fft3d(question: FftProjection, on: Described) -> ProjectedFft:
     """Project a 3-D FFT. Raises InputError."""
+    from rankwise.engines.project import match_fft, project_fft, vary_fft
+
     question.check(on.against)
     machine = on.described()
     asked = question.question(machine)
@@ -433,6 +422,8 @@ class _Asked(Generic[Answer]):
         if not self.on.vary:
             rows: list[tuple[str, Mapping[str, Any], Any]] = [(self.machine.name, {}, row) for row in plain]
             return Projected(self.workload, rows, title, lambda: self._tornado(known, title), self.words(plain))
+        from rankwise.engines.project import logarithmic, with_value
+
         rows = [
             (self.machine.name, {"varied": key, "value": value}, row)
             for key, ends in [parse_vary(text, self.machine, list(known)) for text in self.on.vary]
@@ -470,6 +461,7 @@ class _Asked(Generic[Answer]):
 
     def _tornado(self, ranges: Mapping[str, Range], title: str) -> Plot:
         """Draw how much each figure matters to the last time."""
+        from rankwise.engines.project import sensitivities, with_value
 
         def time_of(machine: Description) -> float:
             return self.time_of("", self.rows_of(machine)[-1]).time_s
@@ -485,6 +477,7 @@ class _Asked(Generic[Answer]):
 
 def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time_s: float, subject: str) -> Plot:
     """Draw how much each figure matters; which does most is the title."""
+    from rankwise.engines.project import matters_most, sensitivity_labels
     from rankwise.report.projected import tornado_picture
 
     title = f"{subject}: {matters_most(items, parameters)}"
@@ -494,6 +487,7 @@ def _tornado(items: Sequence[Sensitivity], parameters: Mapping[str, Range], time
 def _varied_plot(varied: Sequence[tuple[str, float, Mapping[str, float]]], subject: str) -> Plot:
     """Draw times (s, by what takes them) over the values of each parameter that was varied; what came of it is the title."""
     from rankwise.api.project_blocks import value_words
+    from rankwise.engines.project import changed_most
     from rankwise.report.projected import varied_picture
 
     found: dict[str, list[tuple[float, str, Mapping[str, float]]]] = {}

@@ -10,19 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from rankwise import _core
+from rankwise.api import what_if
 from rankwise.api.projecting import WhatIf
 from rankwise.api.results import TRUST, Plot, Result, sentence
-from rankwise.api.what_if import (
-    OF_STEPS,
-    assumed,
-    blocked,
-    factors_of,
-    machine_of,
-    page_of,
-    ratio_words,
-    require_nodes,
-    with_machine,
-)
 from rankwise.blocks import BUT, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.engines.scaled import Check, Curve, checks, priced
 from rankwise.engines.what_if import BOUNDS, WhatIfRow, scaled
@@ -36,6 +26,7 @@ from rankwise.records import key, record
 from rankwise.units import format_count, format_number, format_share, format_time, parse_shape
 
 _MOST_COUNTS = 64
+_ALONE = "messages alone: what ranks compute is left out"
 _MOST_THREADS = 4  # thousands of ranks take hundreds of megabytes each
 
 
@@ -68,7 +59,7 @@ class OtherRanks(Result):
         most = self.recorded[-1]
         if row.time_s and row.ranks != most and not self.is_poor:
             ratio = self.recorded_s / row.time_s
-            told += f", {ratio_words(ratio)} on {most} ranks" if self.scaling == "strong" else (
+            told += f", {what_if.ratio_words(ratio)} on {most} ranks" if self.scaling == "strong" else (
                 f", {format_share(ratio)} of the efficiency on {most} ranks"
             )  # fmt: skip
         if self.curve is not None and self.curve.fastest != row.ranks:
@@ -125,14 +116,14 @@ class OtherRanks(Result):
 
         told = [words for _, words in self._why()]
         origin = f"recorded on {' and '.join(map(str, self.recorded))} ranks · {self.machine}"
-        return render(page_of(self, self.best, told, origin, self._next()), self.plot().chart, self.best, self.table)
+        return render(what_if.page_of(self, self.best, told, origin, self._next()), self.plot().chart, self.best, self.table)
 
 
 _COLUMNS: Sequence[Column[WhatIfRow]] = (
     Column("ranks", "ranks"),
     Column("nodes", "nodes"),
     Column("grid", lambda row: None if row.grid is None else "x".join(map(str, row.grid)), key="grid"),
-    *OF_STEPS,
+    *what_if.OF_STEPS,
     Column("node-hours", "node_hours", format_number),
 )
 
@@ -175,15 +166,15 @@ def other_ranks(question: WhatIf) -> OtherRanks:
             )
     grid = None if question.grid is None else tuple(parse_shape(question.grid, "--grid"))
     scaling = Scaling.of(records, question.scaling == "weak", grid, question.compute)
-    on, name, profile = machine_of(question)
-    there = with_machine(on, scaled(on.machine, *factors_of(question, on.machine)))
+    on, name, profile = what_if.machine_of(question)
+    there = what_if.with_machine(on, scaled(on.machine, *what_if.factors_of(question, on.machine)))
     base = scaling.base
     each = question.ranks_per_node or int(
         np.bincount(base.record.node_of_rank[base.record.node_of_rank >= 0], minlength=1).max()
     )
 
     def where(ranks: int) -> _core.Placement:
-        return blocked(ranks, max(1, each), profile, there)
+        return what_if.blocked(ranks, max(1, each), profile, there)
 
     counts = counts_of(question.ranks or "")
     if grid is not None and math.prod(grid) not in counts:
@@ -193,7 +184,7 @@ def other_ranks(question: WhatIf) -> OtherRanks:
         )
     count = base.steps.in_run(float(base.record.header.get("seconds", 0.0))) if question.compute else None
     tried = checks(scaling, where, there)
-    require_nodes(question, counts[-1], -(-counts[-1] // max(1, each)))
+    what_if.require_nodes(question, counts[-1], -(-counts[-1] // max(1, each)))
 
     def answered(ranks: int) -> WhatIfRow | str:
         try:
@@ -211,6 +202,5 @@ def other_ranks(question: WhatIf) -> OtherRanks:
         question, name, question.scaling, [one.ranks for one in scaling.recordings],
         priced(scaling, base.ranks, where, there).time_s or 0.0, rows, tried,
         None if profile is not None and profile.trust.is_poor else Curve.of(rows, scaling.weak),
-        [*assumed(base.record, question), *([] if question.compute else ["messages alone: what ranks compute is left out"])],
-        refused, profile,
+        [*what_if.assumed(base.record, question), *(() if question.compute else [_ALONE])], refused, profile,
     )  # fmt: skip

@@ -14,19 +14,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from rankwise import errors
 from rankwise.cli.base import app, begin_printing, command_tree, has_printed, print_json
 from rankwise.cli.terminal import fit_streams
 from rankwise.cli.verbs import register_verbs
-from rankwise.errors import (
-    EXIT_ENVIRONMENT,
-    EXIT_FAILURE,
-    EXIT_INTERRUPTED,
-    EXIT_OK,
-    EXIT_USAGE,
-    RankwiseError,
-    memory_limits,
-    split_message,
-)
 from rankwise.progress import visible
 
 
@@ -67,46 +58,46 @@ def run(arguments: Sequence[str]) -> int:
     try:
         register_verbs(arguments or ["-h"])
         result = command_tree()(args=list(arguments), prog_name="rankwise", standalone_mode=False)
-        if result == EXIT_INTERRUPTED and _signals:  # typer has taken the interrupt for an exit code
+        if result == errors.EXIT_INTERRUPTED and _signals:  # typer has taken the interrupt for an exit code
             raise KeyboardInterrupt
         sys.stdout.flush()
-    except RankwiseError as error:
+    except errors.RankwiseError as error:
         return complain(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return complain("interrupted", EXIT_INTERRUPTED)
+        return complain("interrupted", errors.EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output (head, say) has enough; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+        return errors.EXIT_OK
     except SystemExit as leave:
         if not isinstance(leave.__context__, BrokenPipeError):  # as rich and typer end for such a reader
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+        return errors.EXIT_OK
     except typer.Exit as leave:
         return int(leave.exit_code)
     except typer.Abort:
-        return complain("interrupted", EXIT_INTERRUPTED)
+        return complain("interrupted", errors.EXIT_INTERRUPTED)
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own usage errors
             from rankwise.cli.usage import words_of_usage
 
-            return complain(words_of_usage(error, arguments), EXIT_USAGE)
+            return complain(words_of_usage(error, arguments), errors.EXIT_USAGE)
         if os.environ.get("RANKWISE_TRACEBACK"):
             raise
-        limits = memory_limits()
+        limits = errors.memory_limits()
         if isinstance(error, MemoryError) or (isinstance(error, ImportError) and limits):  # libraries find no room, either
             mend = f"raise {limits}, or ask for less" if limits else "ask for less, or take a node that has more"
-            return complain(f"memory ran out: {mend}", EXIT_ENVIRONMENT)
+            return complain(f"memory ran out: {mend}", errors.EXIT_ENVIRONMENT)
         if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
-            return complain(f"{error.strerror}: {error.filename!s:.60}: name another file", EXIT_USAGE)
+            return complain(f"{error.strerror}: {error.filename!s:.60}: name another file", errors.EXIT_USAGE)
         if isinstance(error, OSError):
-            return complain(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), EXIT_FAILURE)
+            return complain(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), errors.EXIT_FAILURE)
         return complain(
             f"internal error: {type(error).__name__}: {error}; set RANKWISE_TRACEBACK=1 to see where, and report it",
-            EXIT_FAILURE,
+            errors.EXIT_FAILURE,
         )
-    return result if isinstance(result, int) else EXIT_OK
+    return result if isinstance(result, int) else errors.EXIT_OK
 
 
 def _complain(message: str, exit_code: int, arguments: Sequence[str]) -> int:
@@ -114,7 +105,7 @@ def _complain(message: str, exit_code: int, arguments: Sequence[str]) -> int:
     line = " ".join(message.split())
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "--json" in own and not has_printed():
-        what, mend = split_message(line)
+        what, mend = errors.split_message(line)
         print_json({"error": {"what": what, "mend": mend, "exit_code": exit_code}})
         sys.stdout.flush()
     print(f"rankwise: {visible(line)}", file=sys.stderr)
