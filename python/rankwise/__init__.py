@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.api.observing import compare_runs as compare_runs, live as live
     from rankwise.api.observing import observe as observe, load_record as load_record
     from rankwise.api.comparing import compare as compare, before_after as before_after
-    from rankwise.api.reporting import report as report, Sources as Sources, quick as quick, reproduce as reproduce
-    from rankwise.api.reporting import Redoing as Redoing
+    from rankwise.api.questions import Sources as Sources, Redoing as Redoing
+    from rankwise.api.reporting import report as report, quick as quick, reproduce as reproduce
     from rankwise.api.schedules import schedule as schedule, prove as prove
     from rankwise.api.machines import machines as machines, describe as describe, check_machines as check_machines
     from rankwise.api.examining import doctor as doctor

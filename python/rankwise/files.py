@@ -51,6 +51,25 @@ def require_output(path: Path) -> None:
     _probe(path, folder, "name a file in a folder of your own", _PAGE_BYTES if target.suffix == ".html" else 4096)
 
 
+def writable(value: Path | None) -> Path | None:
+    """Check a file that is written at the end when the question is read. Raises InputError."""
+    if value is not None:
+        require_output(value)
+    return value
+
+
+def require_picture(path: Path, option: str = "") -> Path:
+    """Return a path that a picture can be written to. Raises InputError."""
+    if path.suffix not in (".svg", ".html"):
+        raise InputError(f"{option}{path} is no picture that can be drawn: give it the ending .svg or .html")
+    return path
+
+
+def drawable(value: Path | None) -> Path | None:
+    """Check a file for a picture when the question is read. Raises InputError for another ending than .svg and .html."""
+    return None if value is None else writable(require_picture(value, "--plot "))
+
+
 def _probe(path: Path, folder: Path, mend: str, size_bytes: int = 4096) -> None:
     """Write a file in a folder that goes at once. Raises InputError."""
     try:

@@ -127,7 +127,7 @@ PRINTED: dict[str, str] = {
     "slurm-wait": "schemas.Jobs",
     "try": "trial.session.TriedRecord",
     "tune": "api.tuning.Tuned",
-    "validate-choose": "api.regretting.Regretted",
+    "validate-choose": "api.asking.Regretted",
 }
 PROJECTED: dict[str, dict[Any, Any]] = {
     "project-exchange": {projecting.ProjectedRow: Row, Case: ExchangeCase, Figures: ProjectedFigures},

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rankwise.advise.evidence import Evidence, evidence_of
 from rankwise.advise.findings import CROWDED, Advice, Finding, Question
@@ -19,12 +19,11 @@ from rankwise.api.questions import Target, Trying
 from rankwise.api.results import TRUST, Result, sentence
 from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
 from rankwise.collectives.settings import Settings
-from rankwise.engines.model import Model
 from rankwise.engines.step import traffic_pricer
 from rankwise.errors import InputError
 from rankwise.launch.command import Command, read_command, why_missing
 from rankwise.machine.hosts import distinct
-from rankwise.machine.profile import Profile, open_profile
+from rankwise.machine.profile import Profile
 from rankwise.mapping import How, Mappings, MapResult, hardly_better
 from rankwise.mapping.mapper import LEAST_GAIN
 from rankwise.mapping.reading import read_mapping
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @record
-class Advised(Result):
+class Advised(Result, rows="findings"):
     """What was found: ``advice`` has all of it. ``path``: the record; ``exit_code``: of the program where it was run."""
 
     advice: Advice = key("what was found", inline=True)
@@ -48,8 +47,6 @@ class Advised(Result):
     path: Path
     profile: Profile | None = key(TRUST)
     exit_code: int = 0
-
-    _rows: ClassVar[str] = "findings"
 
     def blocks(self) -> Iterator[Block]:
         advice = self.advice
@@ -246,8 +243,7 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
             raise InputError(f"{observed} does not say where its ranks ran: observe the program again")
         return _try_settings(observed, asked, program, tuple(names[node] for node in traffic.node_of_rank.tolist()))
     given = None if asked.placement is None else read_mapping(asked.placement, sizes, "--placement", names)
-    known = None if asked.profile is None else open_profile(asked.profile)
-    on = None if known is None else Model(known)
+    on, known = machine_asked(asked.profile, None, None)
     wanted = Levels.read(asked.levels, asked.topology, known)
     above = wanted.above(names, on)
     price = None if on is None else traffic_pricer(on, seats_of(above, on))

@@ -1,36 +1,39 @@
-"""A workload by each of the engines: predicted, simulated, run; side by side; and which way is fastest."""
+"""A workload by each of the engines: predicted, simulated, run; side by side; which way is fastest, and what choosing costs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
-from rankwise.api.questions import CHOOSING, Effort, Nodes, Platform, Ranks
+from rankwise.api.questions import CHOOSING, Choices, Effort, Nodes, Platform, Ranks, default_ranks
 from rankwise.api.results import TRUST, Plot, Result, TimelinePlot, plotted, sentence
 from rankwise.api.rows import choice_blocks, line, notes_of, row_table, validation_blocks
-from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Next, Sentence
+from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Next, Sentence, Table
 from rankwise.decide.choice import MOST_BYTES, Choice, Chooser, Question, steps_of
 from rankwise.decide.ranking import Ranking, conclusion, rank, require_one_question
-from rankwise.engines.ledger import Where, keep_comparisons, keep_rows, machine_of
+from rankwise.engines.ledger import Where, keep_comparisons, keep_rows, keep_trials, machine_of
 from rankwise.engines.machines import MachineTime
 from rankwise.engines.model import Model
 from rankwise.engines.placement import Placement, nodes_of, profile_placement
 from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
+from rankwise.files import write_json
 from rankwise.launch.under_way import under_way
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.progress import tell
 from rankwise.questions import Options
 from rankwise.records import key, record
-from rankwise.units import format_count, format_size, parse_ints, parse_periodic, parse_sizes
+from rankwise.units import format_count, format_percent, format_size, format_time, parse_ints, parse_periodic, parse_sizes
 from rankwise.workloads import workloads
 from rankwise.workloads.base import Aside, Row, Site, Workload
 from rankwise.workloads.comparison import Validation
 from rankwise.workloads.exchange import DEFAULT_RANKS, ExchangeCase, ExchangeOptions, make_grid
 
 if TYPE_CHECKING:
+    from rankwise.decide.regret import Regret, Trial
     from rankwise.engines.platform import System
     from rankwise.engines.run import Here
     from rankwise.observe.timeline import Timeline
@@ -112,14 +115,11 @@ class Times(Result):
 
 
 @record
-class Validated(Result):
+class Validated(Result, decides=True, rests_on="validation"):
     """Predictions with what they were compared with; ``validation`` has all of it."""
 
     workload: Workload
     validation: Validation = key("all of it", inline=True)
-
-    _decides = True
-    _rests_on = "validation"
 
     @property
     def wrong(self) -> int:
@@ -144,12 +144,9 @@ class Validated(Result):
 
 
 @record
-class Chosen(Result):
+class Chosen(Result, rows="candidates", decides=True, rests_on="choice"):
     """Which exchange is fastest, why, and where another one takes over: ``choice`` has all of it."""
 
-    _rows: ClassVar[str] = "candidates"
-    _decides = True
-    _rests_on = "choice"
     choice: Choice = key("all of it", inline=True)
     chooser: Chooser
 
@@ -176,11 +173,9 @@ class Chosen(Result):
 
 
 @record
-class Ranked(Result):
+class Ranked(Result, rows="candidates", decides=True):
     """The candidates of one question of another workload, the fastest first: ``ranking`` has all of it."""
 
-    _rows: ClassVar[str] = "candidates"
-    _decides = True
     workload: Workload
     ranking: Ranking = key("all of it", inline=True)
     profile: Profile = key(TRUST)
@@ -442,3 +437,73 @@ def question_of(asked: ExchangeOptions) -> Question:
         () if asked.mode == "all" else tuple(asked.mode.split(",")),
         () if asked.replication is None else tuple(parse_ints(asked.replication, "--replication")),
     )
+
+
+@record
+class Regretted(Result, rests_on="regret"):
+    """What choosing by the model lost: ``regret`` has all of it."""
+
+    regret: Regret = key("all of it", inline=True)
+
+    def blocks(self) -> Iterator[Block]:
+        summary = self.regret.summary
+        yield Sentence(
+            f"mean regret {format_percent(summary.mean_regret)} over {summary.cases} cases (largest "
+            f"{format_percent(summary.max_regret)}; against the least of all medians "
+            f"{format_percent(summary.mean_regret_to_least)}); noise (what choosing by measurement loses): "
+            f"{format_percent(summary.noise_floor)}; the fastest was chosen in "
+            f"{100 * summary.share_fastest_chosen:.0f} % of the cases"
+        )
+        yield Table(_TRIALS, self.regret.trials, leave=("noise", "time"))
+
+
+def _name(trial: Trial, case: ExchangeCase) -> str:
+    return next(candidate.name for candidate in trial.choice.candidates if candidate.case == case)
+
+
+_TRIALS: Sequence[Column[Trial]] = (
+    Column("grid", lambda trial: "x".join(map(str, trial.choice.question.grid))),
+    Column("k", "choice.question.cutoff"),
+    Column("size", "choice.question.block_bytes", format_size),
+    Column("chosen", lambda trial: _name(trial, trial.chosen)),
+    Column("time", lambda trial: format_time(median(trial.times_s[trial.chosen]))),
+    Column("fastest", lambda trial: _name(trial, trial.fastest)),
+    Column("time", lambda trial: format_time(median(trial.times_s[trial.fastest]))),
+    Column("regret", "regret", format_percent),
+    Column("noise", "noise", format_percent),
+)
+
+
+def _questions(asked: Choices, usual: int) -> list[Question]:
+    """Return what is chosen for; ``usual`` ranks where nobody says. Raises InputError."""
+    found = []
+    for shape in asked.dims.split(","):
+        grid = make_grid(shape, usual if asked.ranks is None and "x" not in shape.lower() else asked.ranks)
+        found += [
+            Question(
+                grid, tuple(parse_periodic(asked.periodic, len(grid))), k, size_bytes,
+                algorithms=() if asked.algorithm == "all" else tuple(asked.algorithm.split(",")),
+                modes=() if asked.mode == "all" else tuple(asked.mode.split(",")),
+            )
+            for k in parse_ints(asked.cutoff, "--cutoff")
+            for size_bytes in parse_sizes(asked.size, "--bytes")
+        ]  # fmt: skip
+    return found
+
+
+def regret_of(asked: Choices) -> Regretted:
+    """Choose for every question, run or simulate all candidates, and say how
+    much was lost. Raises InputError, RankwiseError."""
+    from rankwise.decide.regret import measure_regret, simulate_regret
+    from rankwise.engines.run import Here
+
+    if asked.engine == "run":
+        here = Here()
+        questions = _questions(asked, default_ranks(here))
+        regret = measure_regret(asked.profile, questions, here, asked.samples, asked.seconds, asked.rounds)
+    else:
+        regret = simulate_regret(asked.profile, _questions(asked, DEFAULT_RANKS), asked.simulations)
+    if asked.output is not None:
+        write_json(asked.output, regret.to_dict())
+    keep_trials(machine_of(open_profile(asked.profile)), regret.engine, regret.trials)
+    return Regretted(regret)

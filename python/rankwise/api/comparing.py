@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rankwise.api.results import Result, sentence
 from rankwise.blocks import NO, UNCLEAR, YES, Block, Column, Next, Sentence, Table, labelled
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
 
 @record
-class Compared(Result):
+class Compared(Result, rows="comparisons"):
     """How many times as long B takes as A: ``found`` has all of it,
     ``tolerance`` is the share that still counts as the same."""
 
-    _rows: ClassVar[str] = "comparisons"
     a: Path = key("path of profile A")
     b: Path = key("path of profile B")
     tolerance: float = key("share that counts as the same")
@@ -91,10 +90,9 @@ def compare(a: Path | str, b: Path | str, tolerance: float | str = 0.1) -> Compa
 
 
 @record
-class BeforeAfter(Result):
+class BeforeAfter(Result, rows="comparisons"):
     """Profiles of one machine, the oldest first; the last is held against the first."""
 
-    _rows: ClassVar[str] = "comparisons"
     history: History = key("all of it", inline=True)
 
     @property

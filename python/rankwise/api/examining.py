@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, YES, Block, Listing, Next, Sentence
@@ -22,10 +21,9 @@ from rankwise.records import computed, key, record
 
 
 @record
-class Examined(Result):
+class Examined(Result, rows="findings"):
     """The machine, its MPI (None: there is none), and what was found, the gravest first."""
 
-    _rows: ClassVar[str] = "findings"
     topology: Topology
     machine = computed("the machine", Hardware, lambda of: Hardware(of.topology))
     mpi: Mpi | None = key(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rankwise.api.questions import Judging, Watch
 from rankwise.api.results import Result
@@ -38,7 +38,7 @@ class SessionInBrief(Record):
 
 
 @record
-class Health(Result):
+class Health(Result, rows="figures"):
     """The last session of a machine, compared with those before it; ``trend``: with those in its JSON."""
 
     by: Judging = key("path of the history", name="history", kind=str, write=lambda by: str(by.history))
@@ -55,8 +55,6 @@ class Health(Result):
         kind="list[SessionInBrief] | None",
         get=lambda of: list(map(SessionInBrief, of.sessions)) if of.trend else None,
     )
-
-    _rows: ClassVar[str] = "figures"
 
     @property
     def last(self) -> Session:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any
 
 from rankwise.api.results import Result
 from rankwise.blocks import Block, Column, Next, Sentence, Table, labelled
@@ -42,10 +42,9 @@ _FIGURES: Sequence[Column[Sequence[str | None]]] = tuple(
 
 
 @dataclass(frozen=True)
-class Machines(Result):
+class Machines(Result, rows="machines"):
     """All machines that are described."""
 
-    _rows: ClassVar[str] = "machines"
     descriptions: Sequence[Description] = key(
         "one entry a machine",
         name="machines",
@@ -92,10 +91,9 @@ class DescribedMachine(Result):
 
 
 @record
-class Checked(Result):
+class Checked(Result, rows="findings"):
     """What of figures follows from others, and whether it is what is written."""
 
-    _rows: ClassVar[str] = "findings"
     machines: int
     findings: Sequence[Finding] = key("figures that follow from others")
     agree = computed("how many agree", int, lambda of: len(of.findings) - len(of.wrong))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -396,10 +396,9 @@ def _calls(record: Record) -> Iterator[tuple[str, str]]:
 
 
 @record
-class Live(Result):
+class Live(Result, rows="ranks"):
     """Where the ranks of a program are at this moment."""
 
-    _rows: ClassVar[str] = "ranks"
     path: Path = key("record that is going to be written")
     seconds: float = key("time since MPI_Init when a rank last looked")
     deadlock: Hang | None = key("ranks that wait for ever; null: none was found")
@@ -458,10 +457,9 @@ _MARKS = {"slower": NO, "unclear": UNCLEAR}
 
 
 @record
-class ComparedRuns(Result):
+class ComparedRuns(Result, rows="changes"):
     """What changed from run A to run B."""
 
-    _rows: ClassVar[str] = "changes"
     a: Path = key("record of run A")
     b: Path = key("record of run B")
     verdict: str = key("slower, faster, same or unclear: of B's step")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -108,14 +108,13 @@ class CheckedRank(Record):
 
 
 @record
-class Mapped(Result):
+class Mapped(Result, rows="results"):
     """All placements of one grid, or of one program, with what was asked.
 
     ``mappings`` has all that were asked for, scored. ``hosts``: the nodes' names; ``unplaced`` scores ranks where they are when
     nobody chooses; ``traffic``: of a program; ``choices``: the grids of a mesh; ``room``: which slots stay free.
     """
 
-    _rows: ClassVar[str] = "results"
     asked: Placing
     mappings: Mappings
     hosts: Sequence[str]

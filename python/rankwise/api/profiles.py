@@ -135,10 +135,8 @@ class Added(Result):
 
 
 @dataclass(frozen=True)
-class Measured(Machine):
+class Measured(Machine, decides=True):
     """A profile that was measured now."""
-
-    _decides = True
 
     def blocks(self, models: bool = False) -> Iterator[Block]:
         if self.is_too_poor:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankwise.collectives.selection import settable_libraries
 from rankwise.errors import InputError
-from rankwise.files import require_folder, require_output
+from rankwise.files import require_folder, writable
 from rankwise.machine.hosts import parse_hosts
 from rankwise.questions import Options, option
 from rankwise.units import parse_seconds, parse_share
@@ -46,25 +46,6 @@ CHOOSING = {
     "cutoff": "1",
     "size": "4096",
 }  # what choose leaves open of an exchange
-
-
-def writable(value: Path | None) -> Path | None:
-    """Check a file that is written at the end when the question is read. Raises InputError."""
-    if value is not None:
-        require_output(value)
-    return value
-
-
-def require_picture(path: Path, option: str = "") -> Path:
-    """Return a path that a picture can be written to. Raises InputError."""
-    if path.suffix not in (".svg", ".html"):
-        raise InputError(f"{option}{path} is no picture that can be drawn: give it the ending .svg or .html")
-    return path
-
-
-def drawable(value: Path | None) -> Path | None:
-    """Check a file for a picture when the question is read. Raises InputError for another ending than .svg and .html."""
-    return None if value is None else writable(require_picture(value, "--plot "))
 
 
 @dataclass(frozen=True)
@@ -443,6 +424,59 @@ class Streams(Options):
     sizes: str | None = option(None, "--nodes: sizes of messages. Default: 8,1MB.")
     seconds: float = option(300.0, "--nodes: begin no further sweep that would end later.")
     resume: bool = option(False, "--nodes: go on with an interrupted measurement.", "--resume")
+
+
+# What a page is made of, where nobody says.
+PROFILE, VALIDATION, MAPPINGS = Path("machine.json"), Path("validate.json"), Path("map.json")
+
+
+@dataclass(frozen=True)
+class Sources(Options):
+    """What a page is made of, and where it goes: one profile with what was done on it, or several side by side."""
+
+    profiles: list[Path] | None = option(
+        None, "Instead: profiles to set side by side, the oldest first, before and after.", "[PROFILES]..."
+    )
+    profile: Path | None = option(None, f"The machine's profile. Default: {PROFILE}, if it is there.")
+    validation: Path | None = option(None, f"What 'validate exchange' wrote. Default: {VALIDATION}.")
+    mapping: Path | None = option(None, f"What 'map --json' printed. Default: {MAPPINGS}.")
+    output: Path = option(Path("rankwise-report.html"), "The HTML file to write.", "--output", "-o", check=writable)
+
+
+@dataclass(frozen=True)
+class Redoing(Options):
+    """By which engine a paper is redone, and where its page goes."""
+
+    output: Path | None = option(None, "Folder to write the page, the tables and the pictures into.", "--output", "-o")
+    engine: Literal["model", "simgrid", "run"] = option(
+        "model", "model; simgrid: its communication simulated, compared with what was published; run: its experiment here."
+    )
+    simulations: Path = option(Path("simulated"), "Folder that keeps simulations, which are not done again, and samples.")
+    measured: list[Path] | None = option(
+        None, "Profiles of repeated 'measure bandwidth', or folders of them, to compare with the tables; may be repeated."
+    )
+
+
+@dataclass(frozen=True)
+class Choices(Options):
+    """Exchanges to choose for, and how their candidates are run or simulated."""
+
+    profile: Path = option(Path("machine.json"), "The machine's profile.")
+    engine: Literal["run", "simgrid"] = option(
+        "run", "What the choice is held against: run, on this machine; or simgrid, on as many ranks as you like."
+    )
+    algorithm: str = option("all", "What is chosen from: algorithms, or all.")
+    mode: str = option("all", "Send modes to choose from, or all.")
+    dims: str = option("1", "Axes of the process grid, or its shape; several: 1,2x1.")
+    cutoff: str = option("1:6", "Layers of neighbours k: 2, 1,2,4 or 1:10.")
+    size: str = option("8,128,1024,8192,65536,262144", "Sizes of one block.", "--bytes")
+    ranks: int | None = option(None, "Number of ranks.")
+    periodic: str = option("all", "Axes that wrap around: all, none, or a flag an axis: 1,0.")
+    seconds: float = option(0.05, "Time to spend on each candidate in each round, in seconds.")
+    rounds: int = option(6, "How often every candidate is run, each time in a launch of its own.")
+    samples: Path = option(Path("exchange.samples.jsonl"), "Where raw samples are appended.")
+    simulations: Path = option(Path("simulated"), "simgrid: folder that keeps simulations.")
+    output: Path | None = option(None, "Write the JSON here too.", "--output", "-o", check=writable)
 
 
 def make_system_asked(profile: Path | None, machine: str | None, settings: Sequence[str] | None, hop_latency: str) -> System:

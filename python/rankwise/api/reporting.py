@@ -3,45 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any
 
 from rankwise.api.comparing import BeforeAfter, before_after
-from rankwise.api.questions import default_ranks, writable
+from rankwise.api.examining import examine_here, many
+from rankwise.api.links import links_table
+from rankwise.api.questions import MAPPINGS, PROFILE, VALIDATION, Redoing, Sources, default_ranks
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, YES, Block, Listing, Next, Sentence
 from rankwise.errors import InputError
 from rankwise.files import require_folder, write_json, write_whole
+from rankwise.machine.conditions import Finding
+from rankwise.machine.profile import open_profile
+from rankwise.machine.trust import Trust
+from rankwise.mapping import Mappings, map_grid
+from rankwise.papers import paper_named
+from rankwise.papers.claims import screen, summary
 from rankwise.progress import tell
-from rankwise.questions import Options, option
 from rankwise.records import Record, computed, key, record
+from rankwise.report.inputs import load_mappings, load_validation
+from rankwise.report.links import launches_of
+from rankwise.report.page import Inputs, conclusion_of, render
+from rankwise.report.reproduction import Reproduction, write_reproduction
+from rankwise.workloads.base import Site
+from rankwise.workloads.comparison import Validation
+from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
 
-if TYPE_CHECKING:
-    from rankwise.machine.conditions import Finding
-    from rankwise.machine.trust import Trust
-    from rankwise.mapping import Mappings
-    from rankwise.report.page import Inputs
-    from rankwise.report.reproduction import Reproduction
-    from rankwise.workloads.comparison import Validation
-
-
-_PROFILE, _VALIDATION, _MAPPINGS = Path("machine.json"), Path("validate.json"), Path("map.json")
 _STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 GRID, NODES, PPN = (50, 48), 50, 48  # of quick's example
-
-
-@dataclass(frozen=True)
-class Sources(Options):
-    """What a page is made of, and where it goes: one profile with what was done on it, or several side by side."""
-
-    profiles: list[Path] | None = option(
-        None, "Instead: profiles to set side by side, the oldest first, before and after.", "[PROFILES]..."
-    )
-    profile: Path | None = option(None, f"The machine's profile. Default: {_PROFILE}, if it is there.")
-    validation: Path | None = option(None, f"What 'validate exchange' wrote. Default: {_VALIDATION}.")
-    mapping: Path | None = option(None, f"What 'map --json' printed. Default: {_MAPPINGS}.")
-    output: Path = option(Path("rankwise-report.html"), "The HTML file to write.", "--output", "-o", check=writable)
 
 
 @record
@@ -61,8 +52,6 @@ class Report(Result):
 
     def write(self) -> None:
         """Draw the page and write it."""
-        from rankwise.report.page import render
-
         write_whole(self.path, render(self.inputs))
 
     def records(self) -> list[dict[str, Any]]:
@@ -74,8 +63,6 @@ class Report(Result):
 
     @property
     def conclusion(self) -> str:
-        from rankwise.report.page import conclusion_of
-
         return conclusion_of(self.inputs).headline
 
     def blocks(self) -> Iterator[Block]:
@@ -105,12 +92,12 @@ def report(asked: Sources = Sources()) -> Report | History:
         return history
     profile, validation, mapping = (
         named or (usual if usual.exists() else None)
-        for named, usual in ((asked.profile, _PROFILE), (asked.validation, _VALIDATION), (asked.mapping, _MAPPINGS))
+        for named, usual in ((asked.profile, PROFILE), (asked.validation, VALIDATION), (asked.mapping, MAPPINGS))
     )
     inputs = [path for path in (profile, validation, mapping) if path is not None]
     if not inputs:
         raise InputError(
-            f"nothing to report, as none of {_PROFILE}, {_VALIDATION} and {_MAPPINGS} is here: make them with 'rankwise quick'"
+            f"nothing to report, as none of {PROFILE}, {VALIDATION} and {MAPPINGS} is here: make them with 'rankwise quick'"
         )
     _check_output(asked.output, inputs)
     found = _of_files(profile, validation, mapping, asked.output)
@@ -127,18 +114,13 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
 
 def _of_files(profile_file: Path | None, validation_file: Path | None, mapping_file: Path | None, output: Path) -> Report:
     """Return what the page of the files that there are says; it is not written yet. Raises InputError."""
-    from rankwise.machine.profile import open_profile
-    from rankwise.report.inputs import load_mappings, load_validation
-    from rankwise.report.links import launches_of
-    from rankwise.report.page import Inputs
-
     profile = open_profile(profile_file) if profile_file else None
     inputs = Inputs(
         profile,
         load_validation(validation_file) if validation_file else None,
         load_mappings(mapping_file) if mapping_file else None,
         launches_of(profile, profile_file.parent) if profile is not None and profile_file is not None else None,
-        str(profile_file or _PROFILE),
+        str(profile_file or PROFILE),
     )
     return Report(inputs, output)
 
@@ -173,8 +155,6 @@ class Quick(Result):
         return None if profile is None else replace(profile.trust, file="", day="")
 
     def blocks(self) -> Iterator[Block]:
-        from rankwise.api.links import links_table
-
         record, profile = self.report.to_dict(), self.report.inputs.profile
         assert profile is not None
         poor = profile.trust.is_poor
@@ -203,18 +183,14 @@ def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
 
 def measured(folder: Path | str, seconds: float) -> Quick:
     """Do all of :func:`quick` but its page."""
-    from rankwise.api.examining import examine_here, many
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
-    from rankwise.mapping import map_grid
     from rankwise.measure.campaign import Plan, default_sizes
     from rankwise.measure.profiles import measure_machine
-    from rankwise.workloads.base import Site
-    from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
 
     folder = Path(folder)
     require_folder(folder)
-    paths = [folder / name for name in (_PROFILE, _VALIDATION, _MAPPINGS)]
+    paths = [folder / name for name in (PROFILE, VALIDATION, MAPPINGS)]
     here = Here()
     _, findings = examine_here(here.topology)
     warned = sum(finding.severity in ("problem", "warning") for finding in findings)
@@ -241,25 +217,10 @@ def _step(number: int, what: str) -> None:
     tell(f"[{number}/5] {what}")
 
 
-@dataclass(frozen=True)
-class Redoing(Options):
-    """By which engine a paper is redone, and where its page goes."""
-
-    output: Path | None = option(None, "Folder to write the page, the tables and the pictures into.", "--output", "-o")
-    engine: Literal["model", "simgrid", "run"] = option(
-        "model", "model; simgrid: its communication simulated, compared with what was published; run: its experiment here."
-    )
-    simulations: Path = option(Path("simulated"), "Folder that keeps simulations, which are not done again, and samples.")
-    measured: list[Path] | None = option(
-        None, "Profiles of repeated 'measure bandwidth', or folders of them, to compare with the tables; may be repeated."
-    )
-
-
 @record
-class Reproduced(Result):
+class Reproduced(Result, rows="claims"):
     """What a paper says, and what rankwise finds: ``reproduction`` has all of it, ``files`` is what was written."""
 
-    _rows: ClassVar[str] = "claims"
     reproduction: Reproduction
     figures = computed("", Record, lambda found: found.reproduction.figures, inline=True)
     answer = computed("the answer in sentences", Sequence[str], lambda found: found.reproduction.answer)
@@ -271,14 +232,10 @@ class Reproduced(Result):
 
     @property
     def conclusion(self) -> str:
-        from rankwise.papers.claims import summary
-
         return summary(self.reproduction.claims)
 
     def blocks(self) -> Iterator[Block]:
         """How many sentences hold, those that do not, and what matters most: the rest is on the page."""
-        from rankwise.papers.claims import screen
-
         if self.reproduction.claims:
             yield screen(self.reproduction.claims, self.reproduction.answer)
             return
@@ -288,8 +245,6 @@ class Reproduced(Result):
 
 def reproduce(paper: str, asked: Redoing = Redoing()) -> Reproduced:
     """Redo a paper: czechowski2012, hunold2020, wagner2024 or werner2023. Raises InputError, RankwiseError and its kinds."""
-    from rankwise.papers import paper_named
-
     of = paper_named(paper)
     if asked.output is not None:
         require_folder(asked.output)
@@ -298,7 +253,5 @@ def reproduce(paper: str, asked: Redoing = Redoing()) -> Reproduced:
     found = of.reproduce(asked.engine, asked.simulations, asked.measured or ())
     files: list[Path] = []
     if asked.output is not None:
-        from rankwise.report.reproduction import write_reproduction
-
         files = write_reproduction(found, asked.output)
     return Reproduced(found, files)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankwise.api.questions import require_picture
 from rankwise.blocks import Block, Sentence, with_quality
 from rankwise.errors import InputError, UnusableEnvironmentError
-from rankwise.files import require_output, write_whole
+from rankwise.files import require_output, require_picture, write_whole
 from rankwise.records import Key, Record
 from rankwise.units import format_time
 
@@ -52,6 +51,14 @@ class Result(Record, ABC):
     _rows: ClassVar[str] = "rows"  # the key of its JSON whose values are its records
     _rests_on: ClassVar[str] = "profile"  # which attribute knows the measurement's quality
     _decides: ClassVar[bool] = False  # whether it is no answer where the measurement that it rests on is poor
+
+    def __init_subclass__(
+        cls, rows: str | None = None, rests_on: str | None = None, decides: bool | None = None, **more: Any
+    ) -> None:
+        super().__init_subclass__(**more)
+        for name, value in {"_rows": rows, "_rests_on": rests_on, "_decides": decides}.items():
+            if value is not None:
+                setattr(cls, name, value)
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:

@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +37,9 @@ class StreamTime(Record):
 
 
 @record
-class StreamTimes(Result):
+class StreamTimes(Result, rows="figures"):
     """What a message of each size took between all pairs: ``measurement`` has all of it, ``samples`` is its file."""
 
-    _rows: ClassVar[str] = "figures"
     campaign: AllPairs = key("the measurement", inline=True)
     samples: Path = key("file of the samples")
 
@@ -150,7 +149,7 @@ class SizeFigures(Record):
 
 
 @record
-class SlowNodes(Result):
+class SlowNodes(Result, rows="findings"):
     """What is slow: ``words`` says it line by line, ``exit_code`` in a number."""
 
     campaign: AllPairs = key("the measurement", inline=True)
@@ -177,8 +176,6 @@ class SlowNodes(Result):
         campaign, rounds = self.campaign, self.campaign.busy_rounds()
         busy = (~self.judgement.judged).nonzero()[0]
         return [Busy(campaign.hosts[i], int(rounds[i]), len(campaign.sweep)) for i in busy]
-
-    _rows: ClassVar[str] = "findings"
 
     def blocks(self) -> Iterator[Block]:
         first, *others = self.words

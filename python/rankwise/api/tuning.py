@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rankwise.advise.evidence import Evidence, evidence_of
 from rankwise.api.questions import Tuning
@@ -82,11 +82,9 @@ class Left(Record):
 
 
 @record
-class Tuned(Result):
+class Tuned(Result, rows="settings", decides=True):
     """What is set and what is not; ``per``: what gains are of. ``folder``: None where nothing was written."""
 
-    _rows: ClassVar[str] = "settings"
-    _decides = True
     schema = computed("version of this document", int, lambda of: 1)
     library: str | None = key("the library whose settings these are; null: its rules are not known")
     per: str = key("what gains are of: step, run or call")

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_origin, 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from rankwise.api.questions import drawable, writable
 from rankwise.cli.terminal import shown
 from rankwise.cli.verbs import GROUPS, SAYS
 from rankwise.errors import EXIT_UNUSABLE
-from rankwise.files import json_text
+from rankwise.files import drawable, json_text, writable
 from rankwise.progress import tell
 from rankwise.questions import Options, words_of
 

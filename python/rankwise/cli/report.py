@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rankwise.api import reporting
-from rankwise.api.reporting import Redoing, Sources
+import rankwise
+from rankwise.api.questions import Redoing, Sources
 from rankwise.cli.base import Json, group, show, tell, verb
 from rankwise.papers import PAPERS, Paper
 
@@ -29,7 +29,9 @@ def quick(
     Under a minute on two cores. Every step is a verb of its own: doctor, measure, profile show, predict, run and
     validate exchange, map, report.
     """
-    found = reporting.measured(directory, seconds)
+    from rankwise.api.reporting import measured
+
+    found = measured(directory, seconds)
     show(found, as_json)
     found.write()
 
@@ -45,7 +47,7 @@ def report(asked: Sources, as_json: Json = False) -> None:
     It has pictures of the machine's messages, of predictions and measurements, and of node maps.
     Sections without figures name the command that makes them.
     """
-    show(reporting.report(asked), as_json)
+    show(rankwise.report(asked), as_json)
 
 
 reproduce_verbs = group(
@@ -55,7 +57,7 @@ reproduce_verbs = group(
 
 def _register(paper: Paper) -> None:
     def reproduce(asked: Redoing, as_json: Json = False) -> None:
-        found = reporting.reproduce(paper.name, asked)
+        found = rankwise.reproduce(paper.name, asked)
         show(found, as_json)
         if as_json:
             return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import rankwise
-from rankwise.api.questions import CHOOSING, PLACED, Effort, Nodes, Platform, Ranks
+from rankwise.api.questions import CHOOSING, PLACED, Choices, Effort, Nodes, Platform, Ranks
 from rankwise.api.results import HELP, checked
 from rankwise.cli.base import Json, command_tree, drawable, flattened, group, show, tell, verb, writable, write_plot
 from rankwise.cli.verbs import SAYS
@@ -200,7 +200,7 @@ def validate_choose(asked: Any, as_json: Json = False) -> None:
     One half of the repetitions picks the fastest, the other times it: the least of noisy times is small by chance.
     The profile knows the ping-pong alone. Without --ranks there is one rank a core, at least two; of simulated ones 64.
     """
-    from rankwise.api.regretting import regret_of
+    from rankwise.api.asking import regret_of
 
     show(regret_of(asked), as_json)
 
@@ -216,8 +216,6 @@ def _add_choice_of_exchanges(listed: str) -> None:
 
 
 def _add_regret() -> None:
-    from rankwise.api.regretting import Choices
-
     example = """rankwise validate choose --cutoff 1:6 --bytes 8,128,1kB,8kB,64kB,256kB --profile machine.json
     rankwise validate choose --engine simgrid --ranks 512 --dims 3 --cutoff 1:2 --bytes 8,1kB,64kB --profile machine.json"""
     listed = "The choice itself: what was lost against the fastest (the regret)"
