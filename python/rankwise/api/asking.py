@@ -427,16 +427,14 @@ def question_of(asked: ExchangeOptions) -> Question:
     cutoffs = parse_ints(asked.cutoff, "--cutoff", least=-(10**18))
     if len(cutoffs) != 1 or not 1 <= cutoffs[0] <= 64:
         raise InputError(f"--cutoff {asked.cutoff} is not a number of layers: give 1 to 64")
-    return Question(
-        grid,
-        tuple(parse_periodic(asked.periodic, len(grid))),
-        cutoffs[0],
-        sizes[0],
-        asked.shell,
-        () if asked.algorithm == "all" else tuple(asked.algorithm.split(",")),
-        () if asked.mode == "all" else tuple(asked.mode.split(",")),
-        () if asked.replication is None else tuple(parse_ints(asked.replication, "--replication")),
-    )
+    flags = tuple(parse_periodic(asked.periodic, len(grid)))
+    teams = () if asked.replication is None else tuple(parse_ints(asked.replication, "--replication"))
+    return Question(grid, flags, cutoffs[0], sizes[0], asked.shell, _named(asked.algorithm), _named(asked.mode), teams)
+
+
+def _named(words: str) -> tuple[str, ...]:
+    """Return the algorithms or modes that are named; none where all may be chosen."""
+    return () if words == "all" else tuple(words.split(","))
 
 
 @record
@@ -479,15 +477,12 @@ def _questions(asked: Choices, usual: int) -> list[Question]:
     found = []
     for shape in asked.dims.split(","):
         grid = make_grid(shape, usual if asked.ranks is None and "x" not in shape.lower() else asked.ranks)
+        flags = tuple(parse_periodic(asked.periodic, len(grid)))
         found += [
-            Question(
-                grid, tuple(parse_periodic(asked.periodic, len(grid))), k, size_bytes,
-                algorithms=() if asked.algorithm == "all" else tuple(asked.algorithm.split(",")),
-                modes=() if asked.mode == "all" else tuple(asked.mode.split(",")),
-            )
+            Question(grid, flags, k, size_bytes, algorithms=_named(asked.algorithm), modes=_named(asked.mode))
             for k in parse_ints(asked.cutoff, "--cutoff")
             for size_bytes in parse_sizes(asked.size, "--bytes")
-        ]  # fmt: skip
+        ]
     return found
 
 

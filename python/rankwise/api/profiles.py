@@ -232,17 +232,11 @@ def measure(asked: Campaign | None = None) -> Result:
 
         streams = Streams(asked.hosts, samples_path_of(asked.output), asked.sizes, seconds, asked.resume)
         return StreamTimes(campaign_of(streams), streams.samples)
+    of_bytes = tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else default_sizes()
     plan = Plan(
-        {},
-        tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else default_sizes(),
-        what,
-        asked.background,
-        asked.launches,
-        seconds,
-        precision=asked.precision,
-        statistic=asked.statistic,
+        {}, of_bytes, what, asked.background, asked.launches, seconds, precision=asked.precision, statistic=asked.statistic,
         spread_s=parse_seconds(asked.spread, "--spread"),
-    )
+    )  # fmt: skip
     hosts = parse_hosts(asked.hosts) if asked.hosts else ()
     links = [name.strip() for name in asked.links.split(",") if name.strip()] if asked.links else ()
     return Measured(measure_machine(asked.output, asked.resume, plan, hosts, links), asked.output)

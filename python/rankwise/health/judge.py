@@ -115,18 +115,8 @@ def judge(session: Session, before: Sequence[Session], rules: Rules = Rules()) -
         spread = scatter * math.sqrt(1 + 1 / count)
         limit, difference = t_quantile(1 - level, df) * spread, value[name] - level_s
         over = known >= rules.least and difference > limit and difference > math.log(1 + rules.tolerance / 4)
-        rows.append(
-            Row(
-                name,
-                value[name],
-                level_s,
-                difference,
-                limit,
-                t_quantile(0.975, df) * spread,
-                over,
-                over and _confirms(session, name, earlier, rules.apart_s),
-            )  # fmt: skip
-        )
+        half_width, confirmed = t_quantile(0.975, df) * spread, over and _confirms(session, name, earlier, rules.apart_s)
+        rows.append(Row(name, value[name], level_s, difference, limit, half_width, over, confirmed))
     found = _verdict(tuple(rows), known, len(usual), rules)
     if found.verdict == "same" and (missing := usual[-1].value.keys() - session.value.keys()):
         reason = f"{', '.join(sorted(missing))} was not measured: give it more --seconds"
@@ -184,19 +174,12 @@ def _verdict(rows: tuple[Row, ...], known: int, sessions: int, rules: Rules) -> 
     if known < rules.least:
         return Judgement("unclear", _too_few(known, rules), sessions, rows)
     if any(row.over for row in rows):
-        minutes = rules.apart_s / 60
-        return Judgement(
-            "unclear", f"above the baseline once: a second session, {minutes:g} minutes later, decides", sessions, rows
-        )
+        once = f"above the baseline once: a second session, {rules.apart_s / 60:g} minutes later, decides"
+        return Judgement("unclear", once, sessions, rows)
     judgement = Judgement("same", "", sessions, rows)
     if judgement.could_see > rules.tolerance:
-        percent = 100 * judgement.could_see
-        return Judgement(
-            "unclear",
-            f"sessions differ so much that a slow-down below {percent:.0f} % could not have been seen",
-            sessions,
-            rows,
-        )
+        blind = f"sessions differ so much that a slow-down below {100 * judgement.could_see:.0f} % could not have been seen"
+        return Judgement("unclear", blind, sessions, rows)
     return judgement
 
 

@@ -110,13 +110,7 @@ def find_mpi() -> Mpi:
     version = str(about["mpi_library"]).strip()
     # The launcher of a library usually lies in bin next to its lib.
     near.append(Path(os.path.normpath(str(about["mpi_library_path"]))).parent.parent / "bin")
-    return Mpi(
-        origin=origin,
-        library_version=version,
-        library_path=library_path,
-        kernels_path=kernels,
-        launcher=_find_launcher(near, family_of_library(version)),
-    )
+    return Mpi(origin, version, library_path, kernels, _find_launcher(near, family_of_library(version)))
 
 
 def installed_kernels() -> Path:
