@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankwise.api.comparing import BeforeAfter, before_after
-from rankwise.api.examining import examine_here, many
-from rankwise.api.links import links_table
 from rankwise.api.questions import MAPPINGS, PROFILE, VALIDATION, Redoing, Sources, default_ranks
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, YES, Block, Listing, Next, Sentence
 from rankwise.errors import InputError
 from rankwise.files import require_folder, write_json, write_whole
-from rankwise.machine.conditions import Finding
 from rankwise.machine.profile import open_profile
 from rankwise.machine.trust import Trust
 from rankwise.mapping import Mappings, map_grid
 from rankwise.papers import paper_named
-from rankwise.papers.claims import screen, summary
 from rankwise.progress import tell
 from rankwise.records import Record, computed, key, record
 from rankwise.report.inputs import load_mappings, load_validation
@@ -30,6 +26,9 @@ from rankwise.report.reproduction import Reproduction, write_reproduction
 from rankwise.workloads.base import Site
 from rankwise.workloads.comparison import Validation
 from rankwise.workloads.exchange import WORKLOAD, ExchangeOptions
+
+if TYPE_CHECKING:
+    from rankwise.machine.conditions import Finding
 
 _STENCILS = ("nearest-neighbor", "nearest-neighbor-with-hops", "component")
 GRID, NODES, PPN = (50, 48), 50, 48  # of quick's example
@@ -155,6 +154,8 @@ class Quick(Result):
         return None if profile is None else replace(profile.trust, file="", day="")
 
     def blocks(self) -> Iterator[Block]:
+        from rankwise.api.links import links_table
+
         record, profile = self.report.to_dict(), self.report.inputs.profile
         assert profile is not None
         poor = profile.trust.is_poor
@@ -183,6 +184,7 @@ def quick(folder: Path | str = Path("."), seconds: float = 12.0) -> Quick:
 
 def measured(folder: Path | str, seconds: float) -> Quick:
     """Do all of :func:`quick` but its page."""
+    from rankwise.api.examining import examine_here, many
     from rankwise.engines.run import Here
     from rankwise.engines.session import compare_engines
     from rankwise.measure.campaign import Plan, default_sizes
@@ -232,10 +234,14 @@ class Reproduced(Result, rows="claims"):
 
     @property
     def conclusion(self) -> str:
+        from rankwise.papers.claims import summary
+
         return summary(self.reproduction.claims)
 
     def blocks(self) -> Iterator[Block]:
         """How many sentences hold, those that do not, and what matters most: the rest is on the page."""
+        from rankwise.papers.claims import screen
+
         if self.reproduction.claims:
             yield screen(self.reproduction.claims, self.reproduction.answer)
             return
