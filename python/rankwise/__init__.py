@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.halo import Halo as Halo, halo_array as halo_array
     from rankwise.api.profiles import load as load, measure as measure, Machine as Machine, fit as fit
     from rankwise.api.profiles import import_tables as import_tables
-    from rankwise.api.questions import Campaign as Campaign, Fitting as Fitting, Tables as Tables
+    from rankwise.api.requests import Campaign as Campaign, Fitting as Fitting, Tables as Tables
     from rankwise.api.asking import predict as predict, simulate as simulate, run as run, validate as validate, choose as choose
     from rankwise.api.questions import Ranks as Ranks, Nodes as Nodes, Platform as Platform, Effort as Effort
-    from rankwise.api.questions import Placing as Placing
+    from rankwise.api.requests import Placing as Placing
     from rankwise.api.placing import map as map
     from rankwise.api.projecting import project as project, Described as Described, StencilCode as StencilCode
     from rankwise.api.projecting import FftProjection as FftProjection, WhatIf as WhatIf
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.api.observing import compare_runs as compare_runs, live as live
     from rankwise.api.observing import observe as observe, load_record as load_record
     from rankwise.api.comparing import compare as compare, before_after as before_after
-    from rankwise.api.questions import Sources as Sources, Redoing as Redoing
+    from rankwise.api.requests import Sources as Sources, Redoing as Redoing
     from rankwise.api.reporting import report as report, quick as quick, reproduce as reproduce
     from rankwise.api.schedules import schedule as schedule, prove as prove
     from rankwise.api.machines import machines as machines, describe as describe, check_machines as check_machines
@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # what it offers, in the order of the reference; _module_of r
     from rankwise.api.kept import ledger as ledger
     from rankwise.api.advising import advise as advise, try_placements as try_placements
     from rankwise.api.tuning import tune as tune
-    from rankwise.api.questions import Streams as Streams, Target as Target, Trying as Trying, Tuning as Tuning
+    from rankwise.api.requests import Streams as Streams, Target as Target, Trying as Trying, Tuning as Tuning
     from rankwise.workloads.exchange import ExchangeOptions as Exchange
     from rankwise.workloads.stencil import StencilOptions as Stencil
     from rankwise.workloads.halo import HaloOptions as HaloExchange

@@ -15,7 +15,7 @@ from rankwise.advise.findings import CROWDED, Advice, Finding, Question
 from rankwise.advise.findings import advise as advised
 from rankwise.api.observing import span_of
 from rankwise.api.placing import Levels, machine_asked, nodes_asked, read_traffic, seats_of
-from rankwise.api.questions import Target, Trying
+from rankwise.api.requests import Target, Trying
 from rankwise.api.results import TRUST, Result, sentence
 from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Lines, Listing, Next, Sentence, Table, labelled
 from rankwise.collectives.settings import Settings

@@ -7,7 +7,7 @@ from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankwise.api.questions import Judging, Watch
+from rankwise.api.requests import Judging, Watch
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Lines, Next, Sentence, Table
 from rankwise.errors import InputError

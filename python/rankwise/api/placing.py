@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.api.questions import Placing, make_system_asked
+from rankwise.api.questions import make_system_asked
+from rankwise.api.requests import Placing
 from rankwise.api.results import TRUST, Plot, Result
 from rankwise.blocks import Block
 from rankwise.engines.step import Described, Priced, step_pricer, traffic_pricer

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwise.api.links import collective_blocks, fit_blocks, link_blocks, links_table, model_blocks, packing_table, rate_blocks
-from rankwise.api.questions import SECONDS, Campaign, Fitting, Streams, Tables
+from rankwise.api.requests import SECONDS, Campaign, Fitting, Streams, Tables
 from rankwise.api.results import Plot, Result, sentence
 from rankwise.blocks import NO, YES, Block, Next, Sentence, labelled
 from rankwise.errors import InputError

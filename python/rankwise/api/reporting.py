@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise.api.comparing import BeforeAfter, before_after
-from rankwise.api.questions import MAPPINGS, PROFILE, VALIDATION, Redoing, Sources, default_ranks
+from rankwise.api.questions import default_ranks
+from rankwise.api.requests import MAPPINGS, PROFILE, VALIDATION, Redoing, Sources
 from rankwise.api.results import Result
 from rankwise.blocks import BUT, NO, YES, Block, Listing, Next, Sentence
 from rankwise.errors import InputError

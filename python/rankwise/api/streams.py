@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.api.questions import Streams
+from rankwise.api.requests import Streams
 from rankwise.api.results import Plot, Result
 from rankwise.blocks import NO, UNCLEAR, YES, Block, Listing, Sentence
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError

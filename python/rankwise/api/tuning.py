@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwise.advise.evidence import Evidence, evidence_of
-from rankwise.api.questions import Tuning
+from rankwise.api.requests import Tuning
 from rankwise.api.results import TRUST, Plot, Result, sentence
 from rankwise.blocks import NO, YES, Block, Column, Listing, Next, Sentence, Table, labelled
 from rankwise.collectives.selection import library_to_set, publishes_rules, settable_libraries

@@ -10,7 +10,7 @@ import typer
 
 import rankwise
 from rankwise.api.health import Health, added, health, shown
-from rankwise.api.questions import Judging, Kept, Streams, Watch
+from rankwise.api.requests import Judging, Kept, Streams, Watch
 from rankwise.cli.base import Json, drawable, group, print_json, show, tell, verb, writable, write_plot
 from rankwise.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, exit_code
 from rankwise.files import write_whole

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import rankwise
-from rankwise.api.questions import CAMPAIGNS, SECONDS, Campaign, Fitting, Tables
+from rankwise.api.requests import CAMPAIGNS, SECONDS, Campaign, Fitting, Tables
 from rankwise.blocks.terminal import show_all
 from rankwise.cli.base import Json, flattened, group, show, verb, writable
 from rankwise.errors import exit_code

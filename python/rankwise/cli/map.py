@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import rankwise
-from rankwise.api.questions import Placing
+from rankwise.api.requests import Placing
 from rankwise.cli.base import Json, drawable, show, tell, verb, writable
 from rankwise.errors import InputError, InterruptedWorkError
 from rankwise.files import write_json

@@ -13,7 +13,7 @@ import typer
 
 import rankwise
 from rankwise import _core
-from rankwise.api.questions import Target, Trying, Tuning
+from rankwise.api.requests import Target, Trying, Tuning
 from rankwise.blocks.terminal import show_all
 from rankwise.cli.base import Json, show, tell, verb, writable
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, InputError, UnusableEnvironmentError

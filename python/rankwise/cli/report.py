@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import rankwise
-from rankwise.api.questions import Redoing, Sources
+from rankwise.api.requests import Redoing, Sources
 from rankwise.cli.base import Json, group, show, tell, verb
 from rankwise.papers import PAPERS, Paper
 
