@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
 from rankwise.advise.evidence import Evidence, evidence_of
@@ -236,7 +236,7 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
             f"{observed} has {traffic.ranks} ranks and the command starts {program.ranks}: observe it with as many"
         )
     sizes, names = nodes_asked(traffic, None, None, None, asked.hosts)
-    if gethostname() in names and (missing := why_missing(program.program[0])):  # else it may be on those nodes alone
+    if socket.gethostname() in names and (missing := why_missing(program.program[0])):  # else it may be on those nodes alone
         raise InputError(f"{program.program[0]}: {missing}, so nothing was run: correct its path")
     if asked.settings is not None:
         if traffic.node_of_rank is None:
