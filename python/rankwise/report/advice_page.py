@@ -29,27 +29,27 @@ def render(advice: Advice, hosts: Sequence[str], trust: Trust | None = None) -> 
     sections = []
     room = advice.headroom
     if room.now_bytes and room.worst_bytes > room.best_bytes:
-        title = _headroom_title(advice)
         words = room.words(evidence.per, not advice.poor)
         note = f"Bytes between nodes a {evidence.per}: {words}. Worst: the worst placement known."
-        sections.append(Section("headroom", title, [note], [Picture("room", "", lambda: headroom_picture(advice, title))]))
-    title, caption = f"Where a {evidence.length} goes", _step_caption(evidence)
-    sections.append(Section("step", title, [caption], [Picture("step-ranks", "A row a rank; point at one for its times.",
-        lambda: step_picture(evidence, title, caption))]))  # fmt: skip
+        picture = Picture("room", "", lambda: headroom_picture(advice, _headroom_title(advice)))
+        sections.append(Section("headroom", _headroom_title(advice), [note], [picture]))
+    where, caption = f"Where a {evidence.length} goes", _step_caption(evidence)
+    sections.append(Section("step", where, [caption], [Picture("step-ranks", "A row a rank; point at one for its times.",
+        lambda: step_picture(evidence, where, caption))]))  # fmt: skip
     sections += _where_sections(evidence)
     if evidence.timeline is not None and evidence.timeline.path:
         chart = timeline_picture(evidence.timeline, evidence.per)
-        title, drawn = chart.title, Picture("timeline-ranks", chart.description, lambda: chart)
         note = f"One {evidence.per}, the one of median length: ranks down, time across, arrows are messages."
-        sections.append(Section("time-line", title, [note], [drawn]))
+        sections.append(
+            Section("time-line", chart.title, [note], [Picture("timeline-ranks", chart.description, lambda: chart)])
+        )
     if len(evidence.traffic.bytes) and len(hosts) > 1:
         start, best = start_of(advice.mappings), advice.mappings.best
         shown = [("now", start), ("placed by the file", best)] if best is not start else [("now", start)]
         panels = [(f"{words}: {format_volume(result.j_sum)} between nodes", result.node_of_cell) for words, result in shown]
-        picture = Picture("matrix", _matrix_caption(advice), lambda: matrix_picture(evidence.traffic, panels, hosts,
+        matrix = Picture("matrix", _matrix_caption(advice), lambda: matrix_picture(evidence.traffic, panels, hosts,
             _matrix_caption(advice)))  # fmt: skip
-        title_of_pairs = f"Who sends to whom: {evidence.pattern.words}"
-        sections.append(Section("messages", title_of_pairs, [], [picture]))
+        sections.append(Section("messages", f"Who sends to whom: {evidence.pattern.words}", [], [matrix]))
         placements = _placements_table(advice)
         best_words = f"{len(placements.rows)} compared; {best.algorithm} sends least between nodes, {format_volume(best.j_sum)}"
         sections.append(Section("placements", "All placements", [], [placements], best_words))

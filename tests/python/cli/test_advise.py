@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,8 @@ def test_json_and_page_say_the_same(rankwise: Rankwise, app: Path) -> None:
     page = (app / "page.html").read_text()
     assert f"{finding['ratio'][0]:.2f} times as fast" in page and "1.6 MB" in page and "800 kB" in page
     assert page.count('class="still"') == 4 and "Critical path: " in page
+    (heading,) = re.findall("<h2>(Where a step [^<]+)", page)
+    assert page.count(heading) > 1  # over its chart, too
     assert sum(value or 0 for value in record["shares"].values()) == pytest.approx(1)
     assert record["pattern"]["dims"] == [8] and sorted(record["placement"]) == [0, 0, 1, 1, 2, 2, 3, 3]
 
