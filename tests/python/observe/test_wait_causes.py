@@ -17,7 +17,7 @@ from rankwise.observe.steps import common_steps
 from rankwise.observe.wait_causes import labels_of, waiting_of
 from rankwise.observe.waits import KINDS, analyse
 from synthetic_events import Op, simulate
-from test_by_rank import MS, recorded
+from test_by_rank import MS, ring_of
 from verbs import Rankwise
 
 
@@ -48,7 +48,7 @@ def test_planted_waits_are_found_where_they_are(build: Build, start: Start, mode
 
 def test_a_sweep_waits_by_dependence_and_a_slow_rank_by_imbalance() -> None:
     def reasons(programs: list[list[Op]]) -> tuple[float, float]:
-        record, events = recorded(len(programs), lambda *_: MS), simulate(programs)
+        record, events = ring_of(len(programs), lambda *_: MS), simulate(programs)
         steps = common_steps(events)
         assert steps is not None
         window = {rank: steps.window(events, rank) for rank in events}
@@ -72,7 +72,7 @@ def test_a_sweep_waits_by_dependence_and_a_slow_rank_by_imbalance() -> None:
 def test_on_the_screen(rankwise: Rankwise, tmp_path: Path) -> None:
     from rankwise.observe.record import write_record
 
-    write_record(tmp_path / "app.comm", recorded(6, lambda rank, _: MS * (1 + (rank == 4))))
+    write_record(tmp_path / "app.comm", ring_of(6, lambda rank, _: MS * (1 + (rank == 4))))
     said = " ".join(rankwise("observe show app.comm").out.split())
     assert "Waits n to n" in said and "late sender" in said and "due to imbalance" in said
     assert "for rank 4, late at MPI_" in said

@@ -9,7 +9,6 @@ from pathlib import Path
 from breadth import ALL
 from rankwise.factors import balanced_grid, divisors, factorisations
 from rankwise.mapping.dims import count_factorisations
-from rankwise.papers import hunold2020
 from rankwise.papers import hunold2020_scores as scores
 
 SCORES = Path(__file__).parents[2] / "data" / "hunold2020_scores.csv"
@@ -35,7 +34,7 @@ def test_every_instance_has_all_three_general_mappers() -> None:
 def test_refined_is_as_near_to_the_bound_as_promised() -> None:
     """Of each fifth instance; with RANKWISE_TEST_TIMES of all."""
     every = 1 if ALL else 5
-    results = [hunold2020.scored(instance) for instance in hunold2020.instances()[::every]]
+    results = [scores.scored(instance) for instance in scores.instances()[::every]]
     most = {"nearest-neighbor": (1.015, 1.06), "nearest-neighbor-with-hops": (1.055, 1.095), "component": (1.0, 1.095)}
     for stencil, limits in most.items():
         for ndim, limit in zip((2, 3), limits, strict=True):
