@@ -7,8 +7,9 @@
 Nodes are namespaces whose links pass 10 Mbit/s, so that the wire decides where messages are not few and small; --measured
 measures a profile of them first. Bytes: what crosses between nodes, by the record of the first run against the counters of the
 cards, as the share that the new placement has of the old one. Seconds: a step of the new placement, predicted from the first
-run with its interval, against the second run's steps. Exit 1 where a bar is missed: bytes ± 2 %; of drawn cases 11 of 12 within
-their interval, half within 5 %.
+run with its interval, against the second run's steps; and how many times as fast it becomes, as 'advise' promises it: what the
+first run's steps took less what the model gains, against both runs. Exit 1 where a bar is missed: bytes ± 2 %; of drawn cases
+11 of 12 within their interval, half within 5 %.
 """
 
 from __future__ import annotations
@@ -110,10 +111,17 @@ class Result:
     measured_s: float
     bytes: tuple[int, int]
     computing_s: float  # a rank's, in the mean, of the prediction
+    first_s: float  # a step of the first run
+    gain_s: float  # promised
 
     @property
     def error(self) -> float:
         return self.predicted_s[0] / self.measured_s - 1
+
+    @property
+    def speedups(self) -> tuple[float, float]:
+        """How many times as fast a step becomes: promised and measured."""
+        return self.first_s / (self.first_s - self.gain_s), self.first_s / self.measured_s
 
     @property
     def holds(self) -> bool:
@@ -176,7 +184,7 @@ class Bench:
     def result(self, case: Case) -> Result | None:
         """Run a case twice; None where no step was found."""
         first, sent = self.run(case, case.before)
-        if first.schedule is None:
+        if first.schedule is None or first.steps is None:
             return None
         price = program_pricer(Model(self.profile), Program(first.schedule))
         after = case.after
@@ -193,7 +201,9 @@ class Bench:
         now, then = (self._bytes(first, nodes) for nodes in (case.before, after))
         computing_s = float(first.schedule.compute_s.sum(axis=0).mean())
         predicted_s = (step.time_s, step.low_s, step.high_s)
-        return Result(then / now, sent_then / sent, predicted_s, measured_s, (now, then), computing_s)
+        gain_s = price(first.traffic, case.before, {}).time_s - step.time_s
+        first_s = float(first.steps.durations_s.mean())
+        return Result(then / now, sent_then / sent, predicted_s, measured_s, (now, then), computing_s, first_s, gain_s)
 
     def _bytes(self, evidence: Evidence, node_of_rank: Any) -> int:
         record = evidence.record
@@ -306,21 +316,24 @@ def main() -> int:
                 continue
             results.append(result)
             low, high = (format_time(end) for end in result.predicted_s[1:])
+            promised, became = result.speedups
             print(
                 f"{case.name:<64} {format_volume(result.bytes[0]):>8} -> {format_volume(result.bytes[1]):>8}  "
                 f"share {result.promised_share:6.3f} promised {result.counted_share:6.3f} counted  "
                 f"step {format_time(result.predicted_s[0]):>8} ({low} to {high}) {format_time(result.measured_s):>8} "
                 f"measured, {format_time(result.computing_s)} computing "
-                f"{result.error:+6.1%}{'' if result.holds else '  outside'}",
+                f"{result.error:+6.1%}{'' if result.holds else '  outside'}; {promised:.2f} times as fast promised, "
+                f"{became:.2f} measured {promised / became - 1:+.1%}",
                 flush=True,
             )
     if not results:
         sys.exit("nothing to run: give --clone, --comd, --miniamr or --draw")
     held, median = sum(result.holds for result in results), float(np.median([abs(result.error) for result in results]))
     far = max(abs(result.counted_share - result.promised_share) for result in results)
+    off = [abs(promised / became - 1) for promised, became in (result.speedups for result in results)]
     print(
         f"{held} of {len(results) + lost} steps within their interval, median error {median:.1%}; shares of bytes differ by "
-        f"at most {far:.1%}"
+        f"at most {far:.1%}; speed-ups within 10 %: {sum(one <= 0.1 for one in off)}, median error {np.median(off):.1%}"
     )
     return int(held < (len(results) + lost) * 11 / 12 or median > 0.05) if given.draw else int(far > 0.02 or lost > 0)
 
