@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from rankwise.observe.record import EVENT, Record, record_of_events
 
 LATENCY_NS = 2_000
 NS_PER_BYTE = 0.1
+MS = 1_000_000  # in nanoseconds
 CALL_NS = 500
 # By the number that an event has.
 CALLS = ["MPI_Init", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Send", "MPI_Sendrecv", "MPI_Recv", "MPI_Allreduce"]
@@ -163,6 +164,14 @@ def ring(ranks: int, steps: int, compute_ns: Any, size: int = 1000, reduce_every
                 ops.append(("allreduce", 8))
         programs.append(ops)
     return programs
+
+
+def ring_of(ranks: int, compute_ns: Callable[[int, int], int]) -> Record:
+    """A ring of so many ranks, 30 steps with a sum at the end of each, on a host with enough cores."""
+    found = recorded(ring(ranks, 30, compute_ns, 1000, reduce_every=1), [0] * ranks, cores_of_host=[ranks])
+    seconds = max(int(of_rank["end_ns"].max()) for of_rank in found.events.values()) * 1e-9
+    found.header.update(seconds=seconds, seconds_of_rank=[seconds] * ranks)
+    return found
 
 
 def wavefront(ranks: int, steps: int, rows: int) -> list[list[Op]]:

@@ -11,7 +11,7 @@ import pytest
 from rankwise import compare_runs
 from rankwise.errors import InputError
 from rankwise.observe.record import write_record
-from test_by_rank import MS, ring_of
+from synthetic_events import MS, ring_of
 from verbs import Rankwise
 
 

@@ -10,8 +10,7 @@ import pytest
 from rankwise.advise.collectives import changes
 from rankwise.advise.evidence import evidence_of
 from rankwise.observe.record import Record, write_record
-from synthetic_events import CALLS, LATENCY_NS, Op, recorded
-from test_by_rank import MS
+from synthetic_events import CALLS, LATENCY_NS, MS, Op, recorded
 from verbs import Rankwise
 
 US = 1000

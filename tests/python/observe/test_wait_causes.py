@@ -16,8 +16,7 @@ from rankwise.observe.start import observe
 from rankwise.observe.steps import common_steps
 from rankwise.observe.wait_causes import labels_of, waiting_of
 from rankwise.observe.waits import KINDS, analyse
-from synthetic_events import Op, simulate
-from test_by_rank import MS, ring_of
+from synthetic_events import MS, Op, ring_of, simulate
 from verbs import Rankwise
 
 
