@@ -16,7 +16,7 @@ from rankwise.blocks import NO, UNCLEAR, YES, Block, Listing, Sentence
 from rankwise.errors import EXIT_OK, EXIT_REGRESSION, EXIT_UNCLEAR, EXIT_UNUSABLE, InputError
 from rankwise.launch.allocation import allocated_hosts, leaf_switches
 from rankwise.launch.mpi import find_mpi
-from rankwise.launch.under_way import under_way
+from rankwise.launch.under_way import require_seconds, under_way
 from rankwise.machine.hosts import parse_hosts
 from rankwise.machine.record import tcp_words
 from rankwise.measure.all_pairs import DEFAULT_SIZES, AllPairs, Judgement, judge, load, measure_all_pairs
@@ -70,8 +70,7 @@ def campaign_of(asked: Streams) -> AllPairs:
     if len(hosts) < 2:
         there = f"{hosts[0]} alone has no other node to measure with" if hosts else "no nodes to measure between"
         raise InputError(f"{there}: name them with --hosts n[01-16], or start it inside a Slurm allocation")
-    if not 0 < asked.seconds < 1e6:
-        raise InputError(f"seconds {asked.seconds:g} is not a time to spend: give one above 0")
+    require_seconds(asked.seconds)
     sizes = tuple(sorted(set(parse_sizes(asked.sizes)))) if asked.sizes else DEFAULT_SIZES
     if len(sizes) > 20 or max(sizes) > 1 << 27:
         raise InputError("sizes of streams between all pairs are at most twenty, up to 128 MiB")

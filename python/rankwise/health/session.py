@@ -20,6 +20,7 @@ from rankwise.errors import EXIT_FAILURE, InputError, InterruptedWorkError, Rank
 from rankwise.files import locked, opened_to_append
 from rankwise.health.record import LEAST_LAUNCHES, OF_LAUNCHES, OF_PROFILE, Launch, Session
 from rankwise.launch.mpi import Mpi
+from rankwise.launch.under_way import require_seconds
 from rankwise.machine.profile import Profile
 from rankwise.machine.record import machine_record
 from rankwise.machine.snapshot import governors
@@ -56,8 +57,7 @@ class SessionPlan:
             raise InputError(
                 f"spread {self.spread_s:g} s is not a time of at most a day: give 30m, or 0 for one after the other"
             )
-        if not 0 < self.seconds < 1e6:
-            raise InputError(f"seconds {self.seconds:g} is not a time to spend: give one above 0")
+        require_seconds(self.seconds)
 
     def begins_s(self, seed: str) -> list[float]:
         """Return when each launch begins, after the session does: at random in equal parts of the spread."""

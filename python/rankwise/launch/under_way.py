@@ -20,7 +20,7 @@ def require_room(ranks: int, cpus: int, mend: str) -> None:
 def require_seconds(seconds: float) -> None:
     """Raise InputError for a time that cannot be spent."""
     if not 0 < seconds < 1e6:
-        raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0")
+        raise InputError(f"--seconds {seconds:g} is not a time to spend: give one above 0 s, below 1e6 s")
 
 
 @contextmanager
