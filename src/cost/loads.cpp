@@ -9,6 +9,8 @@ namespace rankwise {
 
 namespace {
 
+constexpr double rounding = 1e-12;  // of sums: what is held as long is as busy
+
 constexpr std::size_t number(Shared shared) { return static_cast<std::size_t>(shared); }
 
 // Calls each(resource, at the sender's end) for what a message passes over a span.
@@ -214,12 +216,11 @@ Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, cons
   return loads;
 }
 
-const std::vector<LoadsOfUses::Held>& LoadsOfUses::way(const Passage& passage, const Placement& placement) {
+const std::vector<LoadsOfUses::Held>& LoadsOfUses::way(const Passage& passage, LinkClass link, const Placement& placement) {
   const Location own = placement[passage.rank];
   const Location other = placement[passage.peer];
   const Location& from = passage.sends ? own : other;
   const Location& to = passage.sends ? other : own;
-  const LinkClass link = link_between(from, to);
   std::size_t span = link == LinkClass::other_node ? between_nodes : link == LinkClass::other_socket ? in_node : in_socket;
   if (span == between_nodes) {
     for (const SwitchLevel& level : machine_.levels) span += from.node / level.nodes != to.node / level.nodes ? 1 : 0;
@@ -235,23 +236,24 @@ const std::vector<LoadsOfUses::Held>& LoadsOfUses::way(const Passage& passage, c
   return way_;
 }
 
-void LoadsOfUses::count(const std::vector<Passage>& passages, const Placement& placement) {
-  for (const Passage& passage : passages) {
-    if (!passage.moves || !passage.sends) continue;
-    const double bytes = static_cast<double>(sizes_[passage.size] * block_bytes_);
-    for (const Held& held : way(passage, placement)) {
+void LoadsOfUses::count(const std::vector<Passage>& passages, const std::vector<LinkClass>& links, const Placement& placement) {
+  for (std::size_t id = 0; id < passages.size(); ++id) {
+    if (!passages[id].moves || !passages[id].sends) continue;
+    const double bytes = static_cast<double>(sizes_[passages[id].size] * block_bytes_);
+    for (const Held& held : way(passages[id], links[id], placement)) {
       if (held.hold.time_s > 0) add_total(held.resource, held.unit, held.hold.time_s, bytes);
     }
   }
 }
 
-Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const Phases& phases, const Placement& placement) {
-  count(passages, placement);
+Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const std::vector<LinkClass>& links, const Phases& phases,
+                          const Placement& placement) {
+  count(passages, links, placement);
   // Of each message the units that it passes; each unit's loads stand phase by phase.
   std::vector<std::vector<std::vector<Share>>> shares(resources());
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves || !passages[id].sends) continue;
-    for (const Held& held : way(passages[id], placement)) {
+    for (const Held& held : way(passages[id], links[id], placement)) {
       const double time_s = held.hold.time_s;
       if (time_s <= 0) continue;
       std::vector<std::vector<Share>>& of = shares[held.resource];
@@ -268,7 +270,7 @@ Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const Phases& ph
   Loads loads{std::vector<double>(passages.size(), 0.0), std::vector<double>(passages.size(), 0.0)};
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves) continue;
-    for (const Held& held : way(passages[id], placement)) {
+    for (const Held& held : way(passages[id], links[id], placement)) {
       const std::size_t at = static_cast<std::size_t>(held.unit) * phases.count + phases.of[id];
       const double on_s =
           at < shares[held.resource].size() ? load_s(shares[held.resource][at], held.hold.time_s) - held.hold.excess_s : 0.0;
@@ -284,7 +286,7 @@ Busiest LoadsOfUses::busiest() const {
   for (std::size_t resource = 0; resource < totals_.size(); ++resource) {
     for (std::size_t unit = 0; unit < totals_[resource].size(); ++unit) {
       const Total& total = totals_[resource][unit];
-      if (total.held_s > busiest.held_s) {
+      if (total.held_s > busiest.held_s * (1 + rounding)) {
         busiest = {resource, are_representatives_ ? -1 : static_cast<Index>(unit), total.held_s, total.bytes};
       }
     }

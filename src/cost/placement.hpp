@@ -40,6 +40,8 @@ class Placement {
   [[nodiscard]] Placement with_levels(std::vector<Index> nodes_of_unit) const;
   // The same with the location of each rank at hand, where they are often asked for.
   [[nodiscard]] Placement listed() const;
+  // Of nodes that are filled one after the other: so many ranks likewise.
+  [[nodiscard]] Placement of_first(Index ranks) const { return blocked(ranks, per_node_, per_socket_, per_cache_); }
 
   [[nodiscard]] Index ranks() const { return ranks_; }
   [[nodiscard]] Index nodes() const { return nodes_; }

@@ -31,29 +31,48 @@ Walk::Walk(const ExchangeSpec& spec) : mode_(spec.mode) {
         "the windows of all ranks have more than 200 million slots, which are too many to walk: make the cutoff or "
         "the grid smaller");
   }
-  add_all(make_schedules(spec), includes_reduce(spec) ? make_reduces(spec) : std::vector<RankSchedule>{});
+  add_both({make_schedules(spec), {}, {}}, {includes_reduce(spec) ? make_reduces(spec) : std::vector<RankSchedule>{}, {}, {}});
 }
 
 Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of, std::vector<RankSchedule> then) : mode_(mode), of_(of) {
-  add_all(std::move(schedules), std::move(then));
+  add_both({std::move(schedules), {}, {}}, {std::move(then), {}, {}});
 }
 
 Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
   for (LinkedSchedules& part : parts) add(std::move(part));
 }
 
-void Walk::add_all(std::vector<RankSchedule> schedules, std::vector<RankSchedule> then) {
-  constexpr int tag_of_then = 1 << 20;                 // above those of the first
-  const std::size_t way_back = most_steps(schedules);  // all ranks have as many
-  steps_ = static_cast<Index>(std::max(way_back, most_steps(then)));
-  several_parts_ = !then.empty();
-  for (std::size_t rank = 0; rank < then.size(); ++rank) {
-    for (Step& step : then[rank].steps) {
-      for (Op& op : step.ops) op.tag += tag_of_then;
-      schedules[rank].steps.push_back(std::move(step));
+Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts, Placement tile, Index nodes)
+    : mode_(mode), placement_(std::move(tile)), nodes_(nodes) {
+  parts.resize(2);
+  add_both(std::move(parts[0]), std::move(parts[1]));
+}
+
+void Walk::add_both(LinkedSchedules import, LinkedSchedules back) {
+  constexpr int tag_of_back = 1 << 20;                        // above those of the import
+  const std::size_t way_back = most_steps(import.schedules);  // all ranks have as many
+  steps_ = static_cast<Index>(std::max(way_back, most_steps(back.schedules)));
+  several_parts_ = !back.schedules.empty();
+  std::vector<std::uint32_t> partners;
+  const auto take = [&partners](LinkedSchedules& from, std::size_t& next, std::size_t count) {
+    if (from.partners.empty()) return;
+    const auto first = from.partners.begin() + static_cast<std::ptrdiff_t>(next);
+    partners.insert(partners.end(), first, first + static_cast<std::ptrdiff_t>(count));
+    next += count;
+  };
+  std::size_t next = 0;
+  std::size_t next_back = 0;
+  for (std::size_t rank = 0; rank < import.schedules.size(); ++rank) {
+    for (const Step& step : import.schedules[rank].steps) take(import, next, step.ops.size());
+    if (!several_parts_) continue;
+    for (Step& step : back.schedules[rank].steps) {
+      for (Op& op : step.ops) op.tag += tag_of_back;
+      take(back, next_back, step.ops.size());
+      import.schedules[rank].steps.push_back(std::move(step));
     }
   }
-  add({std::move(schedules), {}, {}}, way_back);
+  import.partners = std::move(partners);
+  add(std::move(import), way_back);
 }
 
 void Walk::add(LinkedSchedules linked, std::size_t way_back) {
@@ -71,7 +90,7 @@ void Walk::add(LinkedSchedules linked, std::size_t way_back) {
     if (!part.rendezvous.trace.waiting.empty()) part.rendezvous.trace.events.clear();
   }
   ranks_ = part.schedules.size();
-  if (part.census) {
+  if (part.census && !placement_) {
     const Index once = part.rounds.empty() ? static_cast<Index>(most_steps(part.schedules)) : 0;
     steps_ = std::max(steps_, std::accumulate(part.rounds.begin(), part.rounds.end(), once));
   }
@@ -92,9 +111,8 @@ void Walk::add(LinkedSchedules linked, std::size_t way_back) {
     }
   }
   part.steps.push_back(static_cast<Trace::Id>(part.passages.size()));
-  if (!part.census) {
-    connect(part);
-  } else {
+  if (!part.census || placement_) connect(part);
+  if (part.census) {
     for (const Trace::Event& event : part.usual.trace.events) {
       if (event.kind == Trace::Kind::matched) part.passages[event.b].link = part.passages[event.a].partner;
     }
@@ -132,13 +150,15 @@ void Walk::connect(Part& part) {
     part.partners[event.a] = event.b;
     part.partners[event.b] = event.a;
   }
-  std::vector<Trace::Id> first(part.schedules.size(), 0);  // to each peer
+  const auto peer = [&part](const Passage& passage) { return part.census ? passage.partner : passage.peer; };
+  std::vector<Trace::Id> first(part.census ? part.census->links.size() : part.schedules.size(), 0);  // to each peer
   for (Trace::Id id = 0; id < part.passages.size(); ++id) {
     const Passage& passage = part.passages[id];
     if (!passage.sends) continue;
-    const Passage& before = part.passages[first[passage.peer]];
-    const bool known = before.sends && before.rank == passage.rank && before.peer == passage.peer;
-    part.connections[id] = known ? first[passage.peer] : first[passage.peer] = id;
+    Trace::Id& known = first[peer(passage)];
+    const Passage& before = part.passages[known];
+    if (!before.sends || before.rank != passage.rank || peer(before) != peer(passage)) known = id;
+    part.connections[id] = known;
   }
   // As many places as come after each, then filled from the last one back.
   part.first_next.assign(part.passages.size() + 1, 0);
@@ -156,14 +176,16 @@ void Walk::connect(Part& part) {
 Walk::Priced Walk::priced(const Part& part, const Placement* placement, Prices& prices) const {
   Priced priced;
   priced.of.reserve(part.passages.size());
+  priced.links.reserve(part.passages.size());
   for (const Passage& passage : part.passages) {
+    priced.links.push_back(!passage.moves ? LinkClass::same_core
+                           : part.census  ? part.census->links[passage.link].value_or(LinkClass::same_socket)
+                                          : link_between((*placement)[passage.rank], (*placement)[passage.peer]));
     if (!passage.moves) {
       priced.of.push_back(nullptr);
       continue;
     }
-    const LinkClass link = placement != nullptr ? link_between((*placement)[passage.rank], (*placement)[passage.peer])
-                                                : part.census->links[passage.link].value_or(LinkClass::same_socket);
-    const Prices::Price& price = prices.of(passage, link, placement == nullptr);
+    const Prices::Price& price = prices.of(passage, priced.links.back(), part.census != nullptr);
     priced.timed = priced.timed && price.steps != nullptr && (!is_blocking(mode_) || price.steps->chain);
     priced.of.push_back(&price);
   }
@@ -262,7 +284,8 @@ std::optional<Cost> Walk::cost_within(double most_s, Index block_bytes, const Ma
 }
 
 Cost Walk::cost(Index block_bytes, const Machine& machine, History& history) const {
-  if (!placement_) invalid("few ranks stand for all: a time line is of all");
+  const auto stands_for_all = [](const Part& part) { return part.census != nullptr; };
+  if (!placement_ || std::ranges::any_of(parts_, stands_for_all)) invalid("few ranks stand for all: a time line is of all");
   return *follow(block_bytes, &*placement_, machine, &history);
 }
 
@@ -291,6 +314,10 @@ const Discrepancy& Walk::discrepancy(bool by_events, bool any_eager) const {
   if (several_parts_) return is_blocking(mode_) ? parts_blocking : parts_in_flight;
   if (is_blocking(mode_)) return steps() > 1 ? several_blocking : one_blocking;
   return steps() > 1 ? several_in_flight : one_in_flight;
+}
+
+bool Walk::crosses_levels(const Machine& machine) const {
+  return !machine.levels.empty() && machine.levels.front().nodes < nodes_;
 }
 
 bool Walk::sends_wait(Index block_bytes, const Machine& machine) const {
@@ -346,17 +373,16 @@ std::optional<Cost> Walk::follow_on(Index block_bytes, const Placement* placemen
     Priced each = priced(part, placement, prices);
     // Steps and chains of steps were timed as a whole.
     const bool as_timed = each.timed && (of_ == Of::exchange || is_blocking(mode_));
-    by_events = placement_ && placement == &*placement_ && !as_timed;
+    by_events = placement_ && placement == &*placement_ && !as_timed && (!part.census || !crosses_levels(machine));
     if (by_events) {
       EventClock clock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s);
       if (loads.busiest().held_s > most_s || !clock.run(history, most_s)) return std::nullopt;
       continue;
     }
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
-    const Loads held =
-        placement == nullptr
-            ? loads.of_representatives(part.passages, replayed.phases, replayed.uses, *part.census)
-            : loads.of_all(part.passages, phases_at(*placement, part, replayed, mode != SendMode::send), *placement);
+    const Loads held = part.census ? loads.of_representatives(part.passages, replayed.phases, replayed.uses, *part.census)
+                                   : loads.of_all(part.passages, each.links,
+                                                  phases_at(*placement, part, replayed, mode != SendMode::send), *placement);
     StepClock(mode, part, replayed, std::move(each), held, prices, cost.finish_s).run(history);
   }
   cost.messages_per_rank = messages_per_rank_;

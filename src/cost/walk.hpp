@@ -91,6 +91,9 @@ class Walk {
   Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of = Of::exchange, std::vector<RankSchedule> then = {});
   // The import and, where there is one, the way back, of representatives that know what they share.
   Walk(SendMode mode, std::vector<LinkedSchedules> parts);
+  // Likewise of a tile of which the grid consists: at the same time ranks at the same place in each do the same. tile: where its
+  // own ranks sit, which fill whole nodes; nodes: of all ranks.
+  Walk(SendMode mode, std::vector<LinkedSchedules> parts, Placement tile, Index nodes);
   Walk(Walk&&) = default;  // not copied: the traces point into the schedules
   Walk& operator=(Walk&&) = default;
 
@@ -101,7 +104,7 @@ class Walk {
   [[nodiscard]] std::optional<Cost> cost_within(double most_s, Index block_bytes, const Machine& machine) const;
   // Likewise of all ranks, step by step: what representatives stand for.
   [[nodiscard]] Cost cost_by_steps(Index block_bytes, const Placement& placement, const Machine& machine) const;
-  // Likewise of all ranks at(), with what each did when. Throws std::invalid_argument where representatives stand for all.
+  // Likewise of all ranks at(), with what each did when. Throws std::invalid_argument where others stand for them.
   [[nodiscard]] Cost cost(Index block_bytes, const Machine& machine, History& history) const;
 
   // All ranks where they sit, to be asked for their time without a placement.
@@ -140,18 +143,19 @@ class Walk {
   // What each operation costs; null where nothing moves. timed: whether the steps themselves were, on every link in use.
   struct Priced {
     std::vector<const Prices::Price*> of;
+    std::vector<LinkClass> links;
     bool timed = true;
   };
   // The import or the way back; of all ranks the one after the other.
   struct Part {
     std::vector<RankSchedule> schedules;
-    std::shared_ptr<const Census> census;  // of representatives
+    std::shared_ptr<const Census> census;  // of representatives and tiles
     Replayed usual;
     Replayed rendezvous;              // of plain sends that wait for their receivers; no events where that would never end
     std::vector<Passage> passages;    // of each operation of the trace
     std::vector<Transfer> transfers;  // likewise
     std::vector<Trace::Id> after;     // the operations that others come after
-    // Of all ranks, of each operation that moves: the other end, and of a send the first one on its connection; and of each
+    // Where ranks are followed by events, of each operation that moves: the other end, and of a send the first one on its connection; and of each
     // operation those that come after it, from first_next on.
     std::vector<Trace::Id> partners;
     std::vector<Trace::Id> connections;
@@ -165,7 +169,8 @@ class Walk {
 
   // way_back: its first step; 0: there is none.
   void add(LinkedSchedules linked, std::size_t way_back = 0);
-  void add_all(std::vector<RankSchedule> schedules, std::vector<RankSchedule> then);
+  // Likewise, the way back after the import, of each rank.
+  void add_both(LinkedSchedules import, LinkedSchedules back);
   static void connect(Part& part);
   // placement: null where representatives stand for all.
   [[nodiscard]] Priced priced(const Part& part, const Placement* placement, Prices& prices) const;
@@ -181,13 +186,16 @@ class Walk {
   // Likewise, by the card's rates as they are.
   [[nodiscard]] std::optional<Cost> follow_on(Index block_bytes, const Placement* placement, const Machine& machine,
                                               History* history, double most_s) const;
+  // Whether messages of a tile may pass switches of which it knows nothing.
+  [[nodiscard]] bool crosses_levels(const Machine& machine) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 
   SendMode mode_;
   Of of_ = Of::exchange;
   std::vector<Part> parts_;
-  std::optional<Placement> placement_;  // of at()
+  std::optional<Placement> placement_;  // of at(), or of a tile
+  Index nodes_ = 0;                     // of all ranks, where a tile stands for them
   std::vector<Index> sizes_;            // the numbers of blocks that messages have
   std::size_t ranks_ = 0;
   Index steps_ = 0;

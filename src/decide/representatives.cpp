@@ -27,9 +27,11 @@ bool has_middle(const Program& program, std::size_t axis) {
   return length >= 2 * std::max(program.lower[axis], program.upper[axis]) + 2;
 }
 
-// The coordinates of an axis that stand for all: one in the middle, two where ranks send in turn, else every one.
+// The coordinates of an axis that stand for all: one in the middle, two where ranks send in turn, else every one; or those of a
+// tile.
 class AxisClasses {
  public:
+  AxisClasses(Index length, Index tile) : length_(length), all_(true), count_(tile) {}
   AxisClasses(const Program& program, std::size_t axis) : length_(program.grid.dims()[axis]), all_(!has_middle(program, axis)) {
     count_ = all_ ? length_ : program.in_turn && length_ > 1 ? 2 : 1;
   }
@@ -38,7 +40,7 @@ class AxisClasses {
   [[nodiscard]] Index coordinate(Index number) const { return all_ ? number : length_ / 2 - number; }
   // The number of the coordinate that stands for one.
   [[nodiscard]] Index number(Index coordinate) const {
-    if (all_) return coordinate;
+    if (all_) return coordinate % count_;
     return count_ == 1 || coordinate % 2 == length_ / 2 % 2 ? 0 : 1;
   }
 
@@ -71,12 +73,13 @@ class Representatives {
       return;
     }
     too_many_ = has_short && classes_.size() > most_operations / of_one;
-    if (too_many_) return;
-    for (Index number = 0; number < classes_.size(); ++number) {
-      Coords coords = classes_.coords(number);
-      for (std::size_t axis = 0; axis < coords.size(); ++axis) coords[axis] = axes_[axis].coordinate(coords[axis]);
-      ranks_.push_back(grid_.cell(coords));
-    }
+    if (!too_many_) choose_classes();
+  }
+
+  // Those of a tile of which the grid consists.
+  Representatives(const Grid& grid, const std::vector<Index>& tile) : grid_(grid), classes_(tile), is_tile_(true) {
+    for (std::size_t axis = 0; axis < tile.size(); ++axis) axes_.emplace_back(grid.dims()[axis], tile[axis]);
+    choose_classes();
   }
 
   // The members of a team.
@@ -98,11 +101,12 @@ class Representatives {
   [[nodiscard]] const std::vector<Reach>& reach() const { return reach_; }
   // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
   [[nodiscard]] bool are_too_many() const { return too_many_; }
+  [[nodiscard]] bool are_tile() const { return is_tile_; }
   [[nodiscard]] bool are_members() const { return teams_ && !all_; }
 
   // Names which ranks stand for which.
   [[nodiscard]] std::vector<Index> label() const {
-    std::vector<Index> label{all_ ? 1 : 0, teams_ ? teams_->replication() : 0};
+    std::vector<Index> label{is_tile_ ? 2 : all_ ? 1 : 0, teams_ ? teams_->replication() : 0};
     for (const AxisClasses& axis : axes_) label.push_back(axis.count());
     return label;
   }
@@ -124,6 +128,13 @@ class Representatives {
   [[nodiscard]] Index stand_in(Index rank) const { return stand_in(rank, grid_.coords(rank)); }
 
  private:
+  void choose_classes() {
+    for (Index number = 0; number < classes_.size(); ++number) {
+      Coords coords = classes_.coords(number);
+      for (std::size_t axis = 0; axis < coords.size(); ++axis) coords[axis] = axes_[axis].coordinate(coords[axis]);
+      ranks_.push_back(grid_.cell(coords));
+    }
+  }
   void choose_all(Index ranks) {
     all_ = true;
     if (too_many_) return;
@@ -139,6 +150,7 @@ class Representatives {
   std::vector<Reach> reach_;
   bool all_ = false;
   bool too_many_ = false;
+  bool is_tile_ = false;
 };
 
 // The partners of the representatives, numbered as they are met.
@@ -170,25 +182,38 @@ class Partners {
   std::vector<Partner> list_;
 };
 
-// The schedules of the representatives, each message to the one that stands for its peer.
+// The schedules of the representatives, each message to the one that stands for its peer. Those of a tile have tags by which they
+// meet what is expected from just there.
 template <class Make>
 LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&& make) {
   LinkedSchedules part;
+  std::map<std::pair<std::uint32_t, int>, int> tags;  // of a sender's partner, and its tag
   for (std::size_t number = 0; number < chosen.ranks().size(); ++number) {
     const Index rank = chosen.ranks()[number];
     const Coords own = chosen.grid().coords(rank);
-    // Of a peer: its number, and who stands for it.
-    std::unordered_map<Index, std::pair<std::uint32_t, Index>> known{{rank, {0, static_cast<Index>(number)}}};
+    // Of a peer: its number, who stands for it, and whose partner this rank is to that one.
+    struct Peer {
+      std::uint32_t partner;
+      Index stand_in;
+      std::uint32_t reverse;
+    };
+    std::unordered_map<Index, Peer> known{{rank, {0, static_cast<Index>(number), 0}}};
     RankSchedule& schedule = part.schedules.emplace_back(make(rank));
     for (Step& step : schedule.steps) {
       for (Op& op : step.ops) {
         const auto [found, added] = known.try_emplace(op.peer);
         if (added) {
-          const Coords peer = chosen.grid().coords(op.peer);
-          found->second = {partners.number(static_cast<Index>(number), own, peer), chosen.stand_in(op.peer, peer)};
+          const Coords at = chosen.grid().coords(op.peer);
+          const Index stand_in = chosen.stand_in(op.peer, at);
+          found->second = {partners.number(static_cast<Index>(number), own, at), stand_in, 0};
+          if (chosen.are_tile()) found->second.reverse = partners.number(stand_in, at, own);
         }
-        part.partners.push_back(found->second.first);
-        op.peer = found->second.second;
+        const Peer& peer = found->second;
+        part.partners.push_back(peer.partner);
+        op.peer = peer.stand_in;
+        if (!op.moves() || !chosen.are_tile()) continue;
+        const std::uint32_t to = op.kind == Op::Kind::send ? peer.partner : peer.reverse;
+        op.tag = tags.try_emplace({to, op.tag}, static_cast<int>(tags.size())).first->second;
       }
     }
   }
@@ -200,7 +225,9 @@ std::shared_ptr<const Census> census_of(const Representatives& chosen, const Par
                        [&chosen](Index rank, const Coords& coords) { return chosen.stand_in(rank, coords); });
 }
 
-std::vector<LinkedSchedules> link_parts(const Program& program, const Representatives& chosen, const Layout& layout) {
+// fold: equal steps that wait for no other are one.
+std::vector<LinkedSchedules> link_parts(const Program& program, const Representatives& chosen, const Layout& layout,
+                                        bool fold = true) {
   Partners partners(chosen.grid());
   std::vector<LinkedSchedules> parts;
   for (const auto* make : {&program.import, &program.reduce}) {
@@ -209,13 +236,35 @@ std::vector<LinkedSchedules> link_parts(const Program& program, const Representa
   const auto census = census_of(chosen, partners, layout);
   for (LinkedSchedules& part : parts) {
     part.census = census;
-    fold_rounds(part);
+    if (fold) fold_rounds(part);
   }
   return parts;
 }
 
 Walk walk_linked(const Program& program, const Representatives& chosen, const Layout& layout) {
   return Walk(program.mode, link_parts(program, chosen, layout));
+}
+
+// The walk of the smallest tile of which a grid and its nodes consist; nothing where it has too many operations, or is the grid.
+// One axis' part fills whole nodes, axes before it are cut to one coordinate, and those after it are not.
+std::optional<Walk> walk_of_tile(const Program& program, const Layout& layout) {
+  const Placement& placement = layout.placement();
+  const bool crosses_levels = !placement.levels().empty() && placement.levels().front() < placement.nodes();
+  if (!placement.is_blocked() || crosses_levels) return {};
+  std::vector<Index> tile = program.grid.dims();
+  Index stride = 1;
+  for (std::size_t axis = tile.size(); axis-- > 0; stride *= program.grid.dims()[axis]) {
+    if (!program.grid.periodic(static_cast<int>(axis))) continue;
+    const Index turns = program.in_turn ? 2 : 1;
+    for (Index length = turns; length < tile[axis]; length += turns) {
+      if (tile[axis] % length == 0 && length * stride % placement.ranks_per_node() == 0) tile[axis] = length;
+    }
+  }
+  const Index ranks = Grid(tile).size();
+  if (ranks == program.grid.size() || ranks > most_operations_of_all) return {};
+  if (program.import(program.grid, 0).operations() > most_operations_of_all / ranks) return {};
+  const Representatives chosen(program.grid, tile);
+  return Walk(program.mode, link_parts(program, chosen, layout, false), placement.of_first(ranks), placement.nodes());
 }
 
 // What every rank does in an exchange.
@@ -460,6 +509,11 @@ Walk walk_of(const ExchangeSpec& spec, const Layout& layout) { return Walks(layo
 
 Walk Walks::of(const ExchangeSpec& spec) {
   if (!exchange_algorithm(spec.algorithm).has_teams) {
+    Program each = program_of(spec);
+    each.import = [&spec](const Grid&, Index rank) { return make_schedule(spec, rank); };
+    if (each.reduce) each.reduce = [&spec](const Grid&, Index rank) { return make_reduce(spec, rank); };
+    const bool knows_nodes = exchange_algorithm(spec.algorithm).needs_nodes;
+    if (std::optional<Walk> tile = knows_nodes ? std::nullopt : walk_of_tile(each, layout_)) return std::move(*tile);
     return is_small(spec) ? Walk(spec).at(layout_.placement()) : walk_of_representatives(spec, layout_);
   }
   // Pooled teams send the same in every mode; only where a member's sends are several do these wait for each other.
@@ -475,6 +529,7 @@ Walk Walks::of(const ExchangeSpec& spec) {
 }
 
 Walk walk_of(const Program& program, const Layout& layout) {
+  if (std::optional<Walk> tile = walk_of_tile(program, layout)) return std::move(*tile);
   const Index ranks = program.grid.size();
   const bool small =
       ranks <= most_operations_of_all && program.import(program.grid, ranks / 2).operations() <= most_operations_of_all / ranks;

@@ -156,7 +156,7 @@ class Described:
 
     def placed(self, ranks: int) -> _core.Placement:
         """Ranks on nodes filled one after the other."""
-        return Seats().blocked(ranks, self.together)
+        return Seats(levels=tuple(nodes for nodes, _ in self.with_figures({}).levels)).blocked(ranks, self.together)
 
     def nodes_of(self, ranks: int) -> int:
         return -(-ranks // self.ranks_per_node)

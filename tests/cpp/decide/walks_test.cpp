@@ -1,9 +1,11 @@
-// Which walk answers: of all ranks where they are few, else of those that stand for them; and programs of any pattern.
+// Which walk answers: of a tile, of all ranks where they are few, else of those that stand for them; and programs of any pattern.
 #include <gtest/gtest.h>
 
 #include "../machine.hpp"
 #include "../refused.hpp"
+#include "../rounds.hpp"
 #include "decide/representatives.hpp"
+#include "schedule/algorithms.hpp"
 
 namespace rankwise {
 namespace {
@@ -15,21 +17,95 @@ ExchangeSpec ring(const char* algorithm, SendMode mode, Index ranks, Shell shell
 }
 
 TEST(Walks, SmallExchangesAreWalkedByAllTheirRanks) {
-  const auto of = [](const ExchangeSpec& spec) {
-    return walked(walk_of(spec, Layout(spec.grid, Placement::blocked(spec.ranks(), 1))));
+  const auto of = [](const char* algorithm, SendMode mode, Index ranks, Shell shell = Shell::full) {
+    const ExchangeSpec line = make_spec(algorithm, mode, {ranks}, {false}, {1}, shell);
+    return walked(walk_of(line, Layout(line.grid, Placement::blocked(ranks, 1))));
   };
   // Each does 4 operations: 6000 of 1500 ranks.
-  EXPECT_EQ(of(ring("direct", SendMode::isend, 1500)), 1500U);
-  EXPECT_EQ(of(ring("direct", SendMode::isend, 1501)), 1U);
-  EXPECT_EQ(of(ring("shift", SendMode::ssend, 1502)), 2U);
+  EXPECT_EQ(of("direct", SendMode::isend, 1500), 1500U);
+  EXPECT_EQ(of("direct", SendMode::isend, 1501), 1U);
+  EXPECT_EQ(of("shift", SendMode::ssend, 1502), 2U);
   // Each does 2 there.
-  EXPECT_EQ(of(ring("direct", SendMode::isend, 3000, Shell::eighth)), 3000U);
-  EXPECT_EQ(of(ring("direct", SendMode::isend, 3001, Shell::eighth)), 1U);
+  EXPECT_EQ(of("direct", SendMode::isend, 3000, Shell::eighth), 3000U);
+  EXPECT_EQ(of("direct", SendMode::isend, 3001, Shell::eighth), 1U);
+}
+
+// What walk_of() follows of an exchange, and the same of all ranks. rounding: what comes at one time comes in another order, and
+// of steps that were timed resources are counted, not followed.
+void expect_the_same_of_all(const ExchangeSpec& spec, const Placement& placement, const Machine& machine, Index bytes,
+                            double rounding, const std::string& name) {
+  const Cost of_tile = walk_of(spec, Layout(spec.grid, placement)).cost(bytes, machine);
+  const Cost of_all = Walk(spec).at(placement).cost(bytes, machine);
+  EXPECT_NEAR(of_tile.time_s(), of_all.time_s(), 1e-12 + rounding * of_all.time_s()) << name;
+  EXPECT_NEAR(of_tile.low_s, of_all.low_s, 1e-12 + rounding * of_all.low_s) << name;
+  EXPECT_NEAR(of_tile.high_s, of_all.high_s, 1e-12 + rounding * of_all.high_s) << name;
+  EXPECT_NEAR(of_tile.busiest.held_s, of_all.busiest.held_s, 1e-9 * of_all.busiest.held_s) << name;
+  EXPECT_EQ(of_tile.busiest.resource, of_all.busiest.resource) << name;
+  EXPECT_EQ(of_tile.messages_per_rank, of_all.messages_per_rank) << name;
+  EXPECT_EQ(of_tile.blocks_per_rank, of_all.blocks_per_rank) << name;
+}
+
+TEST(Walks, ATileOfARepeatingGridStandsForAllRanks) {
+  rankwise_test::EveryNth cases(7);
+  struct Where {
+    std::vector<Index> dims;
+    std::vector<bool> periodic;
+    Placement placement;
+    std::size_t tile;  // and where ranks of one parity send first
+    std::size_t of_turns;
+  };
+  const std::vector<Where> grids{{{12}, {true}, Placement::blocked(12, 1), 1, 2},
+                                 {{15}, {true}, Placement::blocked(15, 3), 3, 15},
+                                 {{24}, {true}, Placement::blocked(24, 6, 3), 6, 6},
+                                 {{4, 6}, {true, true}, Placement::blocked(24, 4, 2), 12, 12},
+                                 {{4, 8}, {true, true}, Placement::blocked(32, 4), 4, 8},
+                                 {{6, 4}, {true, false}, Placement::blocked(24, 8, 4), 8, 8},
+                                 {{3, 8}, {false, true}, Placement::blocked(24, 4), 12, 12},
+                                 {{2, 4, 4}, {true, true, true}, Placement::blocked(32, 8), 8, 16}};
+  Machine machine = rankwise_test::shared_machine();
+  machine.levels.clear();
+  for (const Where& where : grids) {
+    for (const ExchangeAlgorithm& algorithm : exchange_algorithms()) {
+      if (algorithm.has_teams || algorithm.needs_nodes) continue;
+      for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self}) {
+        for (const Shell shell : {Shell::full, Shell::eighth}) {
+          for (const int k : {1, 2, 3}) {
+            const std::string id(algorithm.id);
+            if (!why_not(id, mode, shell).empty() || cases.passes_over()) continue;
+            const std::vector<int> cutoff(where.dims.size(), k);
+            const ExchangeSpec spec = make_spec(id, mode, where.dims, where.periodic, cutoff, shell);
+            const std::string name = id + " " + to_string(mode) + " k=" + std::to_string(k) + " on " +
+                                     std::to_string(where.dims[0]) + "x.. " + to_string(shell);
+            const Walk walk = walk_of(spec, Layout(spec.grid, where.placement));
+            const bool turns = is_blocking(mode) && algorithm.takes_turns;
+            EXPECT_EQ(walked(walk), turns ? where.of_turns : where.tile) << name;
+            for (const Index bytes : {0, 700, 50'000}) {
+              expect_the_same_of_all(spec, where.placement, machine, bytes, 1e-5, name);
+              expect_the_same_of_all(spec, where.placement, rankwise_test::timed(machine), bytes, 2e-2, name + ", timed");
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Walks, ATileKnowsNoSwitchesAboveItsNodes) {
+  const Placement placement = Placement::blocked(24, 2);
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {24}, {true}, {2});
+  const Machine machine = rankwise_test::shared_machine();
+  std::vector<Index> levels;
+  for (const SwitchLevel& level : machine.levels) levels.push_back(level.nodes);
+  EXPECT_EQ(walked(walk_of(spec, Layout(spec.grid, placement.with_levels(levels)))), 24U);
+  EXPECT_EQ(walked(walk_of(spec, Layout(spec.grid, placement.with_levels({12})))), 2U);
+  EXPECT_STREQ(walk_of(spec, Layout(spec.grid, placement)).discrepancy(true).kind, "steps in flight of all ranks");
+  History history;
+  EXPECT_THROW((void)walk_of(spec, Layout(spec.grid, placement)).cost(8, machine, history), std::invalid_argument);
 }
 
 // Of which every rank (or one only) copies so many blocks, one by one.
 Program copies(Index ranks, Index count, Index only = -1) {
-  Program program{SendMode::isend, Grid({ranks}, {true}), {0}, {0}, {}};
+  Program program{SendMode::isend, Grid({ranks}, {false}), {0}, {0}, {}};
   program.import = [=](const Grid&, Index rank) {
     RankSchedule schedule;
     schedule.slots = 2;
