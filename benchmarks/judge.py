@@ -27,6 +27,7 @@ from judge_draw import (
     Drawn,
     box_question,
     draw_exchange,
+    draw_large,
     draw_stencils,
     draw_tapered,
     exchange_of,
@@ -168,6 +169,26 @@ def loads(table: Table, rng: random.Random, count: int = 300) -> None:
     table.row("largest", max(ratios), 1.12, unit="")
 
 
+def large(table: Table, simulator: Simulator, rng: random.Random, count: int) -> None:
+    """Exchanges of more ranks than are followed: tiles of periodic grids, and shorter grids in place of open ones."""
+    for periodic, borders, bar in ((True, "periodic", 1), (False, "open", 15)):
+        rows: list[Simulated] = []
+        with meter(f"large {borders} grids", count) as progress:
+            while len(rows) < count:
+                question = draw_large(rng, periodic)
+                rows += simulated(simulator, question)
+                progress.advance(len(question.cases))
+        for few, who in ((False, "as verbs answer"), (True, "few ranks standing for all")):
+            table.title(f"{borders} grids of 256 to 600 ranks, {who}: {len(rows)} rows")
+            table.errors([row.error(few) for row in rows], (50, None), (90, None if few else bar), (95, None))
+            table.row("inside intervals", 100 * float(np.mean([row.inside(few) for row in rows])), least=None if few else 93)
+            table.row("regret, mean", 100 * float(np.mean(regrets(rows, few))))
+        for blocking in (False, True):
+            some = [row.time_s / row.cost(False).time_s for row in rows if (row.case.mode in ("ssend", "send")) == blocking]
+            low, middle, high = np.percentile(some, [2.5, 50, 97.5])
+            print(f"  simulated / the judge, {'blocking' if blocking else 'in flight'}: {low:.2f} {middle:.2f} {high:.2f}")
+
+
 def stencils(table: Table, simulator: Simulator, rng: random.Random, count: int) -> None:
     rows: list[Simulated] = []
     with meter("stencil maps", count) as bar:
@@ -294,6 +315,7 @@ def main() -> int:
         exchanges(table, rows)
         for few in (False, True):
             intervals(table, rows, few)
+        large(table, simulator, rng("large"), given.rows // 8)
         stencils(table, simulator, rng("stencils"), 100)
         tapered(table, simulator, rng("tapered"), math.ceil(given.rows / 4))
         node_aware(table, simulator, rng("node-aware"), 12)

@@ -109,6 +109,8 @@ class Walk {
 
   // All ranks where they sit, to be asked for their time without a placement.
   [[nodiscard]] Walk at(Placement placement) &&;
+  // The same in place of a grid with longer open axes.
+  [[nodiscard]] Walk in_place_of_longer() &&;
 
   // The numbers of blocks that messages have (0 among them where a rank only copies).
   [[nodiscard]] const std::vector<Index>& message_blocks() const { return sizes_; }
@@ -200,6 +202,7 @@ class Walk {
   std::size_t ranks_ = 0;
   Index steps_ = 0;
   bool several_parts_ = false;
+  bool shortened_ = false;
   std::ptrdiff_t most_in_flight_ = 0;  // messages that a rank sends at once
   Index messages_per_rank_ = 0;
   Index blocks_per_rank_ = 0;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "decide/part.hpp"
 #include "decide/rounds.hpp"
 #include "schedule/algorithms.hpp"
 #include "schedule/teams.hpp"
@@ -245,26 +246,40 @@ Walk walk_linked(const Program& program, const Representatives& chosen, const La
   return Walk(program.mode, link_parts(program, chosen, layout));
 }
 
-// The walk of the smallest tile of which a grid and its nodes consist; nothing where it has too many operations, or is the grid.
-// One axis' part fills whole nodes, axes before it are cut to one coordinate, and those after it are not.
-std::optional<Walk> walk_of_tile(const Program& program, const Layout& layout) {
-  const Placement& placement = layout.placement();
-  const bool crosses_levels = !placement.levels().empty() && placement.levels().front() < placement.nodes();
-  if (!placement.is_blocked() || crosses_levels) return {};
-  std::vector<Index> tile = program.grid.dims();
-  Index stride = 1;
-  for (std::size_t axis = tile.size(); axis-- > 0; stride *= program.grid.dims()[axis]) {
-    if (!program.grid.periodic(static_cast<int>(axis))) continue;
-    const Index turns = program.in_turn ? 2 : 1;
-    for (Index length = turns; length < tile[axis]; length += turns) {
-      if (tile[axis] % length == 0 && length * stride % placement.ranks_per_node() == 0) tile[axis] = length;
-    }
-  }
-  const Index ranks = Grid(tile).size();
-  if (ranks == program.grid.size() || ranks > most_operations_of_all) return {};
-  if (program.import(program.grid, 0).operations() > most_operations_of_all / ranks) return {};
-  const Representatives chosen(program.grid, tile);
-  return Walk(program.mode, link_parts(program, chosen, layout, false), placement.of_first(ranks), placement.nodes());
+// The walk of all ranks of a small grid.
+Walk walk_of_all(const Program& program, const Placement& placement) {
+  const auto of_all = [&](const auto& make) {
+    std::vector<RankSchedule> schedules;
+    for (Index rank = 0; make && rank < program.grid.size(); ++rank) schedules.push_back(make(program.grid, rank));
+    return schedules;
+  };
+  return Walk(program.mode, of_all(program.import), Walk::Of::exchange, of_all(program.reduce)).at(placement);
+}
+
+// The walk of a program on a part of its grid.
+Walk walk_of_part(const Program& program, const std::vector<Index>& tile, const Placement& placement) {
+  const Placement there = placement.of_first(program.grid.size());
+  const auto walk = [&] {
+    if (tile == program.grid.dims()) return walk_of_all(program, there);
+    const Representatives chosen(program.grid, tile);
+    return Walk(program.mode, link_parts(program, chosen, Layout(program.grid, there), false),
+                placement.of_first(static_cast<Index>(chosen.ranks().size())), placement.nodes());
+  };
+  return there.ranks() < placement.ranks() ? walk().in_place_of_longer() : walk();
+}
+
+Index middle_of(const Grid& grid) {
+  Coords middle = grid.dims();
+  for (Index& coordinate : middle) coordinate /= 2;
+  return grid.cell(middle);
+}
+
+// How far messages go on each axis.
+std::vector<Index> farthest(const Program& program) {
+  std::vector<Index> reach;
+  std::ranges::transform(program.lower, program.upper, std::back_inserter(reach),
+                         [](Index a, Index b) { return std::max(a, b); });
+  return reach;
 }
 
 // What every rank does in an exchange.
@@ -479,6 +494,13 @@ std::vector<LinkedSchedules> link_teams(const ExchangeSpec& spec, const Layout& 
   return link_parts(program_of(spec), chosen, layout);
 }
 
+std::optional<Part> part_of(const ExchangeSpec& spec, const Placement& placement) {
+  if (exchange_algorithm(spec.algorithm).needs_nodes) return {};
+  const Program program = program_of(spec);
+  const Index operations = make_alike(spec, middle_of(spec.grid)).operations();
+  return part_of(spec.grid, farthest(program), program.in_turn, operations, placement);
+}
+
 bool is_small(const ExchangeSpec& spec) {
   const Index ranks = spec.ranks();
   if (exchange_algorithm(spec.algorithm).needs_nodes) return operations_of_nodes(spec) <= most_operations_of_all;
@@ -509,11 +531,14 @@ Walk walk_of(const ExchangeSpec& spec, const Layout& layout) { return Walks(layo
 
 Walk Walks::of(const ExchangeSpec& spec) {
   if (!exchange_algorithm(spec.algorithm).has_teams) {
-    Program each = program_of(spec);
-    each.import = [&spec](const Grid&, Index rank) { return make_schedule(spec, rank); };
-    if (each.reduce) each.reduce = [&spec](const Grid&, Index rank) { return make_reduce(spec, rank); };
-    const bool knows_nodes = exchange_algorithm(spec.algorithm).needs_nodes;
-    if (std::optional<Walk> tile = knows_nodes ? std::nullopt : walk_of_tile(each, layout_)) return std::move(*tile);
+    if (const std::optional<Part> part = part_of(spec, layout_.placement())) {
+      ExchangeSpec smaller = spec;
+      smaller.grid = part->grid;
+      Program program = program_of(smaller);
+      program.import = [&smaller](const Grid&, Index rank) { return make_schedule(smaller, rank); };
+      if (program.reduce) program.reduce = [&smaller](const Grid&, Index rank) { return make_reduce(smaller, rank); };
+      return walk_of_part(program, part->tile, layout_.placement());
+    }
     return is_small(spec) ? Walk(spec).at(layout_.placement()) : walk_of_representatives(spec, layout_);
   }
   // Pooled teams send the same in every mode; only where a member's sends are several do these wait for each other.
@@ -529,17 +554,16 @@ Walk Walks::of(const ExchangeSpec& spec) {
 }
 
 Walk walk_of(const Program& program, const Layout& layout) {
-  if (std::optional<Walk> tile = walk_of_tile(program, layout)) return std::move(*tile);
   const Index ranks = program.grid.size();
+  const Index operations = program.import(program.grid, middle_of(program.grid)).operations();
+  if (const auto part = part_of(program.grid, farthest(program), program.in_turn, operations, layout.placement())) {
+    Program smaller = program;
+    smaller.grid = part->grid;
+    return walk_of_part(smaller, part->tile, layout.placement());
+  }
   const bool small =
       ranks <= most_operations_of_all && program.import(program.grid, ranks / 2).operations() <= most_operations_of_all / ranks;
-  if (!small) return walk_of_representatives(program, layout);
-  const auto of_all = [&](const auto& make) {
-    std::vector<RankSchedule> schedules;
-    for (Index rank = 0; make && rank < ranks; ++rank) schedules.push_back(make(program.grid, rank));
-    return schedules;
-  };
-  return Walk(program.mode, of_all(program.import), Walk::Of::exchange, of_all(program.reduce)).at(layout.placement());
+  return small ? walk_of_all(program, layout.placement()) : walk_of_representatives(program, layout);
 }
 
 Walk walk_of_representatives(const Program& program, const Layout& layout) {

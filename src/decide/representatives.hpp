@@ -10,12 +10,11 @@
 // which every rank has as many partners as the one in the middle: the same, but for plain sends, which on an open grid
 // all begin with the same partners and take up to twice as long.
 //
-// Where a periodic grid and its nodes consist of tiles of few operations, the ranks of one of them stand for all, event by event,
-// and take as long as these do: what differs is only the order of what comes at the same time.
+// Where a part of the grid has few operations (part.hpp), its ranks stand for all, event by event.
 //
 // What the others share is counted on the real grid (cost/placement.hpp): messages take the links of the rank whose
 // partners are farthest away, and a resource is as busy as that of the busiest node. Against SimGrid 90 % of the answers are right
-// within 18 %, and within 1 % where all ranks or a tile are followed event by event (benchmarks/judge.py).
+// within 18 %, and within 1 % where all ranks or a part's are followed event by event (benchmarks/judge.py).
 #pragma once
 
 #include <functional>
@@ -49,7 +48,7 @@ struct Program {
 // So many operations are walked by all ranks: in some four milliseconds.
 inline constexpr Index most_operations_of_all = 6'000;
 
-// The walk that answers for a program, to be asked for its time without a placement: of a tile, or of all its ranks where they
+// The walk that answers for a program, to be asked for its time without a placement: of a part, or of all its ranks where they
 // sit, where they have few operations, else of representatives. Throw std::invalid_argument like Walk.
 [[nodiscard]] Walk walk_of(const ExchangeSpec& spec, const Layout& layout);
 [[nodiscard]] Walk walk_of(const Program& program, const Layout& layout);

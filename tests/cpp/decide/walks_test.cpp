@@ -1,9 +1,10 @@
-// Which walk answers: of a tile, of all ranks where they are few, else of those that stand for them; and programs of any pattern.
+// Which walk answers: of a part of the grid, of all ranks where they are few, else of those that stand for them; and programs of any pattern.
 #include <gtest/gtest.h>
 
 #include "../machine.hpp"
 #include "../refused.hpp"
 #include "../rounds.hpp"
+#include "decide/part.hpp"
 #include "decide/representatives.hpp"
 #include "schedule/algorithms.hpp"
 
@@ -16,10 +17,17 @@ ExchangeSpec ring(const char* algorithm, SendMode mode, Index ranks, Shell shell
   return make_spec(algorithm, mode, {ranks}, {true}, {1}, shell);
 }
 
+// Ranks one a node, from the last node to the first: no part stands for all.
+Placement backwards(Index ranks) {
+  std::vector<std::int32_t> nodes;
+  for (Index rank = ranks; rank-- > 0;) nodes.push_back(static_cast<std::int32_t>(rank));
+  return Placement::on_nodes(nodes);
+}
+
 TEST(Walks, SmallExchangesAreWalkedByAllTheirRanks) {
   const auto of = [](const char* algorithm, SendMode mode, Index ranks, Shell shell = Shell::full) {
-    const ExchangeSpec line = make_spec(algorithm, mode, {ranks}, {false}, {1}, shell);
-    return walked(walk_of(line, Layout(line.grid, Placement::blocked(ranks, 1))));
+    const ExchangeSpec one = ring(algorithm, mode, ranks, shell);
+    return walked(walk_of(one, Layout(one.grid, backwards(ranks))));
   };
   // Each does 4 operations: 6000 of 1500 ranks.
   EXPECT_EQ(of("direct", SendMode::isend, 1500), 1500U);
@@ -90,6 +98,55 @@ TEST(Walks, ATileOfARepeatingGridStandsForAllRanks) {
   }
 }
 
+TEST(Walks, AShorterGridStandsForOneWithLongOpenAxes) {
+  // Its nodes repeat along the axis whose ranks fill them, one far from both borders is left, and no more operations than are followed.
+  const auto of = [](std::vector<Index> dims, std::vector<bool> periodic, Index on_node, SendMode mode, const char* algorithm) {
+    const std::optional<Part> part =
+        part_of(Grid(dims, periodic), std::vector<Index>(dims.size(), 1), mode == SendMode::ssend,
+                make_schedule(make_spec(algorithm, mode, dims, periodic, std::vector<int>(dims.size(), 1)),
+                              Grid(dims, periodic).cell(std::vector<Index>(dims.size(), 3)))
+                    .operations(),
+                Placement::blocked(Grid(dims).size(), on_node));
+    return part ? std::pair(part->grid.dims(), part->tile) : std::pair(std::vector<Index>{}, std::vector<Index>{});
+  };
+  using Dims = std::vector<Index>;
+  const auto isend = SendMode::isend;
+  EXPECT_EQ(of({1500}, {false}, 1, isend, "direct").first, Dims{});  // all are followed
+  const auto [line, all] = of({100'000}, {false}, 48, isend, "direct");
+  EXPECT_TRUE(line == all && line[0] <= 1500 && line[0] > 1100 && line[0] % 48 == 100'000 % 48) << line[0];
+  const auto [turns, both] = of({100'001}, {false}, 3, SendMode::ssend, "shift");
+  EXPECT_TRUE(turns == both && turns[0] % 6 == 100'001 % 6) << turns[0];
+  const auto [mixed, tile] = of({64, 64, 30}, {false, true, false}, 4, isend, "direct");
+  ASSERT_EQ(tile.size(), 3U);
+  EXPECT_EQ(tile[1], 2);  // two rows fill whole nodes
+  EXPECT_EQ(mixed[1], 64);
+  EXPECT_EQ(mixed[0], tile[0]);
+  EXPECT_LE(tile[0] * tile[1] * tile[2] * 52, most_operations_of_all);
+  EXPECT_GT(tile[0], 3);
+  EXPECT_EQ(of({9, 9, 9}, {false, false, false}, 27, isend, "direct").first, Dims{});  // too short
+}
+
+TEST(Walks, AShorterGridTakesAsLongAsALongOne) {
+  Machine machine = rankwise_test::shared_machine();
+  machine.levels.clear();
+  for (const SendMode mode : {SendMode::ssend, SendMode::isend, SendMode::isend_self}) {
+    for (const Index on_node : {1, 6}) {
+      const ExchangeSpec spec = make_spec("shift", mode, {900}, {false}, {2});
+      const Placement placement = Placement::blocked(900, on_node);
+      const Walk walk = walk_of(spec, Layout(spec.grid, placement));
+      EXPECT_LT(walked(walk), 900U);
+      const Cost all = Walk(spec).at(placement).cost(5000, machine);
+      const Cost cost = walk.cost(5000, machine);
+      EXPECT_NEAR(cost.time_s(), all.time_s(), 1e-9 * all.time_s()) << to_string(mode) << on_node;
+      EXPECT_EQ(cost.messages_per_rank, all.messages_per_rank);
+      EXPECT_LE(cost.low_s, all.low_s);
+      EXPECT_GE(cost.high_s, all.high_s);
+      History history;
+      EXPECT_THROW((void)walk.cost(8, machine, history), std::invalid_argument);
+    }
+  }
+}
+
 TEST(Walks, ATileKnowsNoSwitchesAboveItsNodes) {
   const Placement placement = Placement::blocked(24, 2);
   const ExchangeSpec spec = make_spec("shift", SendMode::isend, {24}, {true}, {2});
@@ -105,7 +162,7 @@ TEST(Walks, ATileKnowsNoSwitchesAboveItsNodes) {
 
 // Of which every rank (or one only) copies so many blocks, one by one.
 Program copies(Index ranks, Index count, Index only = -1) {
-  Program program{SendMode::isend, Grid({ranks}, {false}), {0}, {0}, {}};
+  Program program{SendMode::isend, Grid({ranks}, {true}), {0}, {0}, {}};
   program.import = [=](const Grid&, Index rank) {
     RankSchedule schedule;
     schedule.slots = 2;
@@ -119,7 +176,7 @@ Program copies(Index ranks, Index count, Index only = -1) {
 
 TEST(Walks, SmallProgramsAreWalkedByAllTheirRanks) {
   const auto of = [](const Program& program) {
-    return walked(walk_of(program, Layout(program.grid, Placement::blocked(program.grid.size(), 1))));
+    return walked(walk_of(program, Layout(program.grid, backwards(program.grid.size()))));
   };
   EXPECT_EQ(of(copies(3000, 2)), 3000U);
   EXPECT_EQ(of(copies(3001, 2)), 1U);
@@ -133,7 +190,7 @@ TEST(Walks, SmallProgramsAreWalkedByAllTheirRanks) {
   for (const Index ranks : {Index{100}, Index{4000}}) {
     Program there_and_back = copies(ranks, 2);
     there_and_back.reduce = there_and_back.import;
-    const Walk walk = walk_of(there_and_back, Layout(there_and_back.grid, Placement::blocked(ranks, 1)));
+    const Walk walk = walk_of(there_and_back, Layout(there_and_back.grid, backwards(ranks)));
     EXPECT_STREQ(walk.discrepancy(false).kind, "parts in flight");
     EXPECT_EQ(walked(walk), ranks == 100 ? 100U : 1U);
   }

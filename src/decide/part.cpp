@@ -1,0 +1,50 @@
+#include "decide/part.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "decide/representatives.hpp"
+
+namespace rankwise {
+
+std::optional<Part> part_of(const Grid& grid, const std::vector<Index>& reach, bool in_turn, Index operations,
+                            const Placement& placement) {
+  const bool crosses_levels = !placement.levels().empty() && placement.levels().front() < placement.nodes();
+  if (!placement.is_blocked() || crosses_levels) return {};
+  const std::size_t axes = grid.dims().size();
+  std::vector<Index> dims = grid.dims();
+  std::vector<Index> tile = grid.dims();
+  std::vector<Index> repeats(axes);  // after so many coordinates
+  Index stride = 1;
+  for (std::size_t axis = axes; axis-- > 0; stride *= grid.dims()[axis]) {
+    repeats[axis] = placement.ranks_per_node() / std::gcd(placement.ranks_per_node(), stride);
+    if (in_turn) repeats[axis] = std::lcm(repeats[axis], Index{2});
+    if (grid.periodic(static_cast<int>(axis)) && dims[axis] % repeats[axis] == 0) tile[axis] = repeats[axis];
+  }
+  // There a node far from both borders remains.
+  const auto least = [&](std::size_t axis) {
+    return ((reach[axis] + repeats[axis] - 1) / repeats[axis] + 1) * repeats[axis] + reach[axis];
+  };
+  const auto fits = [&] {
+    Index most = most_operations_of_all / std::max<Index>(1, operations);
+    for (const Index length : tile) most /= length;
+    return most > 0;
+  };
+  while (!fits()) {
+    // The axis that is longest for what goes along it is made shorter.
+    std::optional<std::size_t> longest;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      if (grid.periodic(static_cast<int>(axis)) || dims[axis] - repeats[axis] < least(axis)) continue;
+      if (!longest || dims[axis] * (reach[*longest] + 1) > dims[*longest] * (reach[axis] + 1)) longest = axis;
+    }
+    if (!longest) return {};
+    const Index spare = dims[*longest] - least(*longest);
+    const Index less = std::max<Index>(1, std::min(spare, dims[*longest] / 8) / repeats[*longest]) * repeats[*longest];
+    dims[*longest] -= less;
+    tile[*longest] -= less;
+  }
+  if (tile == grid.dims()) return {};
+  return Part{Grid(std::move(dims), grid.periodic()), std::move(tile)};
+}
+
+}  // namespace rankwise
