@@ -13,7 +13,7 @@ from rankwise.workloads.comparison import Comparison
 
 _BOTH = ("measured", "predicted")
 # Okabe and Ito's colours that carry dark text, told apart by all kinds of colour vision.
-_COLOURS = ("#56b4e9", "#e69f00", "#f0e442", "#cc79a7", "#cfd3d8", "#59c9a5", "#e0895a", "#8fa6d8")
+_COLOURS = ("#56b4e9", "#e69f00", "#f0e442", "#cc79a7", "#b8906a", "#59c9a5", "#e0895a", "#8fa6d8")
 _LEAST_BYTES, _MOST_BYTES = 8, 2**20
 _ROW_PX = 38
 _TEXT = "#000000"

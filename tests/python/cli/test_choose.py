@@ -292,7 +292,7 @@ def test_parameters_measured_beside_traffic_can_be_taken(choose: Choose) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("--ranks-per-node 4", "no link class same-socket, which ranks 0 and 3 need"),
+        ("--ranks-per-node 4", "no link class same-socket, which ranks of one node need"),
         ("--loaded", "not measured under background traffic"),
         ("--link-model loggp", "no model 'loggp'"),
         ("--mode isend-self --algorithm direct", "only shift does"),
