@@ -152,22 +152,29 @@ class Deviations:
         """The number of columns."""
         return self.own + sum(self.history) + self.rows
 
-    def interval(self, value: float, refits: Floats, linear: bool = False) -> tuple[float, float] | None:
+    def interval(
+        self, value: float, refits: Floats, linear: bool = False, others: tuple[Floats, Floats] | None = None
+    ) -> tuple[float, float] | None:
         """Return the 95 % interval of an estimate from its values at all columns, NaN where a row lacks a launch.
 
         The jackknife over launches, Student's t, moderated as ``launch_interval`` says; in logarithms unless ``linear`` or
-        a value is not above 0. None where nothing is known of the spread, or it is 0.
+        a value is not above 0. None where nothing is known of the spread, or it is 0. ``others``: estimates of which a launch
+        moves each as much in the mean, and their values at all columns: by these the variance of a few launches is moderated
+        where no history is known.
         """
         if not refits.size:
             return None
         linear = linear or value <= 0 or bool(np.any(refits <= 0))
         off = refits - value if linear else np.log(refits / value)
-        half = 1.96 * math.sqrt(float(np.sum(off**2))) if self.rows else self._half_width(off)
+        alike = None
+        if others is not None and not linear and len(others[0]) and bool(np.all(others[1][:, : self.own] > 0)):
+            alike = np.log(others[1][:, : self.own] / others[0][:, None])
+        half = 1.96 * math.sqrt(float(np.sum(off**2))) if self.rows else self._half_width(off, alike)
         if not half:
             return None
         return (value - half, value + half) if linear else (value * math.exp(-half), value * math.exp(half))
 
-    def _half_width(self, off: Floats) -> float | None:
+    def _half_width(self, off: Floats, others: Floats | None) -> float | None:
         own = off[: self.own]
         own = own[~np.isnan(own)]
         n, complete = max(own.size, 1), own.size == self.own
@@ -181,7 +188,22 @@ class Deviations:
                 first + launches,
             )
         history = History(square_sum / df, df, self.history_autocorrelation) if df > 0 and square_sum > 0 else None
+        if history is None and others is not None and 1 < n < _CORRECTED:
+            history = _pooled(others)
         return _half_width(variance, n, self.launches if complete else n, history, self.autocorrelation)[0]
+
+
+def _pooled(rows: Floats) -> History | None:
+    """Return what rows of estimates tell of each other's variance: values without each of n launches in turn, logarithms of
+    their ratios to the estimates. What is common to all rows of a launch, a row of one's own knows already."""
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    square = float(np.mean(np.sum(rows**2, axis=1))) if rows.size else 0.0
+    if square <= 0:
+        return None
+    n = rows.shape[1]
+    common = float(np.sum(rows.mean(axis=0) ** 2)) / square
+    return History((n - 1) * square, (n - 1) * len(rows) * (1 - common) ** 2)
 
 
 def _between_runs(r: float, length: int) -> float:

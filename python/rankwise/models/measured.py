@@ -12,6 +12,7 @@ from rankwise.machine.link import LinkModel, Parameter, Point, Segment
 from rankwise.records import Interval
 from rankwise.statistics import Deviations
 
+_ALIKE = 3  # rows on either side whose launches differ as much
 LEAST_NOISE = 1e-3  # a fit that is closer than that is not better
 
 
@@ -47,11 +48,12 @@ class Way:
         return replace(Way.exact(self.sizes[others], self.times_s[others]), noise=self.noise)
 
     def intervals(self) -> list[Interval | None]:
-        """Return the 95 % interval of each row; None where nothing is known of its spread."""
-        found = [
-            self.deviations.interval(float(time_s), row, self.linear)
-            for time_s, row in zip(self.times_s, self.columns_s, strict=True)
-        ]
+        """Return the 95 % interval of each row; None where nothing is known of its spread. Rows by it are as noisy."""
+        found = []
+        for i, (time_s, row) in enumerate(zip(self.times_s, self.columns_s, strict=True)):
+            by_it = [j for j in range(i - _ALIKE, i + _ALIKE + 1) if j != i and 0 <= j < len(self.times_s)]
+            others = (self.times_s[by_it], self.columns_s[by_it])
+            found.append(self.deviations.interval(float(time_s), row, self.linear, others))
         return [ends and (max(ends[0], 0.0), ends[1]) for ends in found]
 
     def points(self) -> tuple[Point, ...]:

@@ -1,8 +1,12 @@
 """What all models are fitted to, and by."""
 
+import math
+
 import numpy as np
 import pytest
 
+from rankwise.arrays import Floats
+from rankwise.distributions import t_quantile
 from rankwise.errors import InputError
 from rankwise.machine.link import LinkModel, Parameter, Segment
 from rankwise.models.measured import Measured, Way, rms_error, scale, squared_error, steps, with_error, with_intervals
@@ -86,3 +90,44 @@ def test_bounds_lie_at_the_corners_of_the_ranges() -> None:
     assert bounds(lambda p: {"sum": sum(p.values())}, many)["sum"] == Range(12.0, 6.0, 24.0)
     with pytest.raises(InputError, match="13 parameters are ranges: fix some, 12 are the most"):
         bounds(lambda p: {}, many | {"more": Range(1.0, 0.5, 2.0)})
+
+
+def _of_launches(logs: Floats) -> Way:
+    """A way whose rows are means of launches' logarithms, (rows, launches)."""
+    launches = logs.shape[1]
+    without = np.exp((logs.sum(axis=1, keepdims=True) - logs) / (launches - 1))
+    means = np.exp(logs.mean(axis=1))
+    return Way(np.arange(1.0, len(logs) + 1), means, (launches,) * len(logs), without, Deviations(launches, launches))
+
+
+def _half_widths(way: Way) -> Floats:
+    return np.array([np.log(ends[1] / ends[0]) / 2 for ends in way.intervals() if ends is not None])
+
+
+@pytest.mark.parametrize(("common", "own"), [(0.0, 0.1), (0.05, 0.05), (0.1, 0.01)])
+@pytest.mark.parametrize("launches", [2, 3, 5])
+def test_intervals_of_few_launches_hold_the_truth(launches: int, common: float, own: float) -> None:
+    rng = np.random.default_rng(launches)
+    inside, alone = [], t_quantile(0.975, launches - 1) * np.hypot(common, own) / math.sqrt(launches)
+    widths = []
+    for _ in range(40):
+        way = _of_launches(rng.normal(0, common, (1, launches)) + rng.normal(0, own, (15, launches)))
+        inside += [ends is not None and ends[0] <= 1 <= ends[1] for ends in way.intervals()]
+        widths.append(np.median(_half_widths(way)))
+    assert np.mean(inside) > 0.88
+    if launches == 2 and common <= own:  # the rows around one tell as much as more launches would
+        assert np.median(widths) < alone / 3
+
+
+def test_what_all_rows_have_in_common_is_told_once() -> None:
+    launches = np.array([0.04, -0.02, 0.01])
+    alike = _half_widths(_of_launches(np.tile(launches, (12, 1))))
+    assert alike == pytest.approx(t_quantile(0.975, 2) * launches.std(ddof=1) / math.sqrt(3))
+
+
+def test_a_row_that_launches_differ_in_keeps_its_own_width() -> None:
+    logs = np.random.default_rng(3).normal(0, 0.02, (11, 3))
+    logs[5] = [-0.5, 0.6, 0.3]
+    widths = _half_widths(_of_launches(logs))
+    assert widths[5] == pytest.approx(t_quantile(0.975, 2) * logs[5].std(ddof=1) / math.sqrt(3))
+    assert np.all(np.delete(widths, 5) < widths[5] / 3)
