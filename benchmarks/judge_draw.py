@@ -128,7 +128,8 @@ def draw_large(rng: random.Random, periodic: bool) -> Drawn:
     """256 to 600 ranks on nodes that are filled one after the other."""
     grid, cutoff, size_bytes = _grid(rng, 256, 600, periodic)
     placement = placed(math.prod(grid), rng.choice([1, 2, 3, 4, 6, 8, 12, 16, 24]), False)
-    return Drawn(cases_of(grid, periodic, cutoff, size_bytes, CANDIDATES), placement, MACHINES[rng.choice(list(MACHINES))])
+    cases = cases_of(grid, periodic, cutoff, size_bytes, [*CANDIDATES, ("team-shift", "isend", 2)])
+    return Drawn(cases, placement, MACHINES[rng.choice(list(MACHINES))])
 
 
 def draw_tapered(rng: random.Random) -> Drawn:

@@ -7,18 +7,16 @@
 
 namespace rankwise {
 
-std::optional<Part> part_of(const Grid& grid, const std::vector<Index>& reach, bool in_turn, Index operations,
+std::optional<Part> part_of(const Grid& grid, const std::vector<Index>& reach, std::vector<Index> repeats, Index operations,
                             const Placement& placement) {
   const bool crosses_levels = !placement.levels().empty() && placement.levels().front() < placement.nodes();
   if (!placement.is_blocked() || crosses_levels) return {};
   const std::size_t axes = grid.dims().size();
   std::vector<Index> dims = grid.dims();
   std::vector<Index> tile = grid.dims();
-  std::vector<Index> repeats(axes);  // after so many coordinates
   Index stride = 1;
   for (std::size_t axis = axes; axis-- > 0; stride *= grid.dims()[axis]) {
-    repeats[axis] = placement.ranks_per_node() / std::gcd(placement.ranks_per_node(), stride);
-    if (in_turn) repeats[axis] = std::lcm(repeats[axis], Index{2});
+    repeats[axis] = std::lcm(repeats[axis], placement.ranks_per_node() / std::gcd(placement.ranks_per_node(), stride));
     if (grid.periodic(static_cast<int>(axis)) && dims[axis] % repeats[axis] == 0) tile[axis] = repeats[axis];
   }
   // There a node far from both borders remains.

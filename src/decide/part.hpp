@@ -20,8 +20,8 @@ struct Part {
 };
 
 // Nothing where a part would have more operations than are followed, and where it is the grid itself. reach: how far messages go on each
-// axis; in_turn: ranks of one parity send while the others receive; operations: of a rank far from borders.
-[[nodiscard]] std::optional<Part> part_of(const Grid& grid, const std::vector<Index>& reach, bool in_turn, Index operations,
-                                          const Placement& placement);
+// axis; repeats: after how many coordinates of each axis ranks do the same as those before; operations: of a rank far from borders.
+[[nodiscard]] std::optional<Part> part_of(const Grid& grid, const std::vector<Index>& reach, std::vector<Index> repeats,
+                                          Index operations, const Placement& placement);
 
 }  // namespace rankwise

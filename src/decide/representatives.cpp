@@ -274,6 +274,11 @@ Index middle_of(const Grid& grid) {
   return grid.cell(middle);
 }
 
+// After how many coordinates of each axis ranks do the same.
+std::vector<Index> repeats_of(const Program& program) {
+  return std::vector<Index>(program.grid.dims().size(), program.in_turn ? 2 : 1);
+}
+
 // How far messages go on each axis.
 std::vector<Index> farthest(const Program& program) {
   std::vector<Index> reach;
@@ -495,10 +500,29 @@ std::vector<LinkedSchedules> link_teams(const ExchangeSpec& spec, const Layout& 
 }
 
 std::optional<Part> part_of(const ExchangeSpec& spec, const Placement& placement) {
-  if (exchange_algorithm(spec.algorithm).needs_nodes) return {};
-  const Program program = program_of(spec);
-  const Index operations = make_alike(spec, middle_of(spec.grid)).operations();
-  return part_of(spec.grid, farthest(program), program.in_turn, operations, placement);
+  const ExchangeAlgorithm& algorithm = exchange_algorithm(spec.algorithm);
+  if (algorithm.needs_nodes) return {};
+  Program program = program_of(spec);
+  if (!algorithm.has_teams) {
+    const Index operations = make_alike(spec, middle_of(spec.grid)).operations();
+    return part_of(spec.grid, farthest(program), repeats_of(program), operations, placement);
+  }
+  // Teams that are alike, on grids without borders.
+  const Teams teams(spec);
+  const auto& periodic = spec.grid.periodic();
+  if (std::ranges::find(periodic, false) != periodic.end()) return {};
+  program.grid = rank_grid(spec);
+  std::vector<Index> extents;
+  for (std::size_t axis = 0; axis < program.grid.dims().size(); ++axis) {
+    const Index of_teams = axis < periodic.size() ? teams.grid().dims()[axis] : 1;
+    if (program.grid.dims()[axis] % of_teams != 0) return {};
+    extents.push_back(program.grid.dims()[axis] / of_teams);
+  }
+  Index operations = 0;
+  for (Index member = 0; member < teams.members(0); ++member) {
+    operations = std::max(operations, make_alike(spec, teams.rank_of(0, member)).operations());
+  }
+  return part_of(program.grid, program.grid.dims(), std::move(extents), operations, placement);
 }
 
 bool is_small(const ExchangeSpec& spec) {
@@ -530,15 +554,17 @@ Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout) {
 Walk walk_of(const ExchangeSpec& spec, const Layout& layout) { return Walks(layout).of(spec); }
 
 Walk Walks::of(const ExchangeSpec& spec) {
-  if (!exchange_algorithm(spec.algorithm).has_teams) {
-    if (const std::optional<Part> part = part_of(spec, layout_.placement())) {
-      ExchangeSpec smaller = spec;
-      smaller.grid = part->grid;
-      Program program = program_of(smaller);
-      program.import = [&smaller](const Grid&, Index rank) { return make_schedule(smaller, rank); };
-      if (program.reduce) program.reduce = [&smaller](const Grid&, Index rank) { return make_reduce(smaller, rank); };
-      return walk_of_part(program, part->tile, layout_.placement());
-    }
+  const bool has_teams = exchange_algorithm(spec.algorithm).has_teams;
+  if (const std::optional<Part> part = part_of(spec, layout_.placement())) {
+    ExchangeSpec smaller = spec;
+    if (!has_teams) smaller.grid = part->grid;
+    Program program = program_of(smaller);
+    program.grid = part->grid;
+    program.import = [&smaller](const Grid&, Index rank) { return make_schedule(smaller, rank); };
+    if (program.reduce) program.reduce = [&smaller](const Grid&, Index rank) { return make_reduce(smaller, rank); };
+    return walk_of_part(program, part->tile, layout_.placement());
+  }
+  if (!has_teams) {
     return is_small(spec) ? Walk(spec).at(layout_.placement()) : walk_of_representatives(spec, layout_);
   }
   // Pooled teams send the same in every mode; only where a member's sends are several do these wait for each other.
@@ -556,7 +582,7 @@ Walk Walks::of(const ExchangeSpec& spec) {
 Walk walk_of(const Program& program, const Layout& layout) {
   const Index ranks = program.grid.size();
   const Index operations = program.import(program.grid, middle_of(program.grid)).operations();
-  if (const auto part = part_of(program.grid, farthest(program), program.in_turn, operations, layout.placement())) {
+  if (const auto part = part_of(program.grid, farthest(program), repeats_of(program), operations, layout.placement())) {
     Program smaller = program;
     smaller.grid = part->grid;
     return walk_of_part(smaller, part->tile, layout.placement());

@@ -42,7 +42,7 @@ TEST(Walks, SmallExchangesAreWalkedByAllTheirRanks) {
 // of steps that were timed resources are counted, not followed.
 void expect_the_same_of_all(const ExchangeSpec& spec, const Placement& placement, const Machine& machine, Index bytes,
                             double rounding, const std::string& name) {
-  const Cost of_tile = walk_of(spec, Layout(spec.grid, placement)).cost(bytes, machine);
+  const Cost of_tile = walk_of(spec, Layout(rank_grid(spec), placement)).cost(bytes, machine);
   const Cost of_all = Walk(spec).at(placement).cost(bytes, machine);
   EXPECT_NEAR(of_tile.time_s(), of_all.time_s(), 1e-12 + rounding * of_all.time_s()) << name;
   EXPECT_NEAR(of_tile.low_s, of_all.low_s, 1e-12 + rounding * of_all.low_s) << name;
@@ -98,11 +98,42 @@ TEST(Walks, ATileOfARepeatingGridStandsForAllRanks) {
   }
 }
 
+TEST(Walks, ATileOfAlikeTeamsStandsForAllRanks) {
+  Machine machine = rankwise_test::shared_machine();
+  machine.levels.clear();
+  struct Where {
+    std::vector<Index> dims;
+    Index replication, on_node;
+    TeamBoxes boxes;
+    std::size_t tile;
+  };
+  for (const Where& where : std::vector<Where>{{{24}, 4, 2, TeamBoxes::pooled, 4},
+                                               {{24}, 2, 8, TeamBoxes::pooled, 8},
+                                               {{4, 12}, 4, 3, TeamBoxes::pooled, 12},
+                                               {{8, 8}, 4, 8, TeamBoxes::pooled, 16},
+                                               {{12}, 3, 3, TeamBoxes::replicated, 3},
+                                               {{6, 4}, 2, 4, TeamBoxes::replicated, 4},
+                                               {{10}, 4, 2, TeamBoxes::pooled, 10}}) {  // teams of five and of four
+    for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend}) {
+      const std::vector<bool> periodic(where.dims.size(), true);
+      const std::vector<int> cutoff(where.dims.size(), 2);
+      const ExchangeSpec spec =
+          make_spec("team-shift", mode, where.dims, periodic, cutoff, Shell::full, where.replication, where.boxes);
+      const Placement placement = Placement::blocked(spec.ranks(), where.on_node);
+      const std::string name = to_string(mode) + " c=" + std::to_string(where.replication) + " on " +
+                               std::to_string(where.dims[0]) + ", " + std::to_string(where.on_node) + " a node";
+      EXPECT_EQ(walked(walk_of(spec, Layout(rank_grid(spec), placement))), where.tile) << name;
+      for (const Index bytes : {0, 700, 50'000}) expect_the_same_of_all(spec, placement, machine, bytes, 1e-5, name);
+    }
+  }
+}
+
 TEST(Walks, AShorterGridStandsForOneWithLongOpenAxes) {
   // Its nodes repeat along the axis whose ranks fill them, one far from both borders is left, and no more operations than are followed.
   const auto of = [](std::vector<Index> dims, std::vector<bool> periodic, Index on_node, SendMode mode, const char* algorithm) {
     const std::optional<Part> part =
-        part_of(Grid(dims, periodic), std::vector<Index>(dims.size(), 1), mode == SendMode::ssend,
+        part_of(Grid(dims, periodic), std::vector<Index>(dims.size(), 1),
+                std::vector<Index>(dims.size(), mode == SendMode::ssend ? 2 : 1),
                 make_schedule(make_spec(algorithm, mode, dims, periodic, std::vector<int>(dims.size(), 1)),
                               Grid(dims, periodic).cell(std::vector<Index>(dims.size(), 3)))
                     .operations(),
