@@ -418,7 +418,7 @@ void bind_cost(nb::module_& m) {
         std::vector<bool> periodic(dims.size(), true);
         const rankwise::ExchangeSpec spec =
             rankwise::make_spec("shift", rankwise::parse_send_mode(mode), std::move(dims), std::move(periodic), cutoff);
-        return Judged{rankwise::walk_of_shift(spec, blocks, rankwise::Layout(spec.grid, placement))};
+        return Judged{rankwise::walk_of_halo(spec, blocks, rankwise::Layout(spec.grid, placement))};
       },
       nb::arg("dims"), nb::arg("cutoff"), nb::arg("blocks"), nb::arg("mode"), nb::arg("placement"),
       "A shift on a periodic grid, whose messages along each axis have so many blocks.");

@@ -157,8 +157,8 @@ class Walk {
     std::vector<Passage> passages;    // of each operation of the trace
     std::vector<Transfer> transfers;  // likewise
     std::vector<Trace::Id> after;     // the operations that others come after
-    // Where ranks are followed by events, of each operation that moves: the other end, and of a send the first one on its connection; and of each
-    // operation those that come after it, from first_next on.
+    // Where ranks are followed by events, of each operation that moves: the other end, and of a send the first one on its
+    // connection; and of each operation those that come after it, from first_next on.
     std::vector<Trace::Id> partners;
     std::vector<Trace::Id> connections;
     std::vector<Trace::Id> first_next;

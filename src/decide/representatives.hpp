@@ -23,27 +23,10 @@
 
 #include "cost/placement.hpp"
 #include "cost/walk.hpp"
+#include "decide/program.hpp"
 #include "grid/grid.hpp"
 
 namespace rankwise {
-
-// What every rank does, wherever it is on a grid of ranks: a workload as the judge sees it.
-struct Program {
-  SendMode mode;
-  Grid grid;
-  // How far messages reach on each axis, down and up.
-  std::vector<Index> lower;
-  std::vector<Index> upper;
-  std::function<RankSchedule(const Grid& grid, Index rank)> import;
-  std::function<RankSchedule(const Grid& grid, Index rank)> reduce = {};  // the way back; none: empty
-  bool in_turn = false;                                                   // ranks of one parity send while the others receive
-};
-
-// One step in which every cell sends a message to each cell of its stencil, as heavy as the offset.
-[[nodiscard]] Program stencil_program(const Grid& grid, const Stencil& stencil, SendMode mode = SendMode::isend);
-// A personalised all-to-all along some axes at once: pairwise, a step for each partner, or all at once.
-[[nodiscard]] Program transpose_program(const Grid& grid, const std::vector<int>& axes, bool pairwise,
-                                        SendMode mode = SendMode::isend);
 
 // So many operations are walked by all ranks: in some four milliseconds.
 inline constexpr Index most_operations_of_all = 6'000;
@@ -66,6 +49,8 @@ class Walks {
 [[nodiscard]] Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout);
 [[nodiscard]] Walk walk_of_representatives(const Program& program, const Layout& layout);
 // Of a shift whose messages along each axis have the same number of blocks, as those of a halo.
+[[nodiscard]] Walk walk_of_halo(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout);
+// Likewise, of the representatives.
 [[nodiscard]] Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout);
 
 // The node of each rank, for exchanges that know nodes.

@@ -128,6 +128,26 @@ TEST(Walks, ATileOfAlikeTeamsStandsForAllRanks) {
   }
 }
 
+TEST(Walks, ATileOfAHaloStandsForAllRanks) {
+  Machine machine = rankwise_test::shared_machine();
+  machine.levels.clear();
+  for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend}) {
+    const ExchangeSpec spec = make_spec("shift", mode, {4, 6, 4}, {true, true, true}, {1, 2, 1});
+    std::vector<std::int32_t> nodes;  // the same nodes in another order: of which no part is known
+    for (Index rank = 0; rank < 96; ++rank) nodes.push_back(static_cast<std::int32_t>(11 - rank / 8));
+    const Placement reversed = Placement::on_nodes(nodes);
+    const Placement placement = Placement::blocked(96, 8);
+    const Walk tile = walk_of_halo(spec, {700, 300, 200}, Layout(spec.grid, placement));
+    const Walk all = walk_of_halo(spec, {700, 300, 200}, Layout(spec.grid, reversed));
+    EXPECT_EQ(walked(tile), is_blocking(mode) ? 16U : 8U);
+    EXPECT_EQ(walked(all), 96U);
+    const Cost cost = tile.cost(1, machine);
+    EXPECT_NEAR(cost.time_s(), all.cost(1, machine).time_s(), 1e-5 * cost.time_s()) << to_string(mode);
+    EXPECT_EQ(cost.messages_per_rank, 8);
+    EXPECT_EQ(cost.blocks_per_rank, 2 * (700 + 2 * 300 + 200));
+  }
+}
+
 TEST(Walks, AShorterGridStandsForOneWithLongOpenAxes) {
   // Its nodes repeat along the axis whose ranks fill them, one far from both borders is left, and no more operations than are followed.
   const auto of = [](std::vector<Index> dims, std::vector<bool> periodic, Index on_node, SendMode mode, const char* algorithm) {
