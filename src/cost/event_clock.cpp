@@ -33,7 +33,7 @@ EventClock::EventClock(SendMode mode, const Walk::Part& part, Walk::Priced price
       next_(part.passages.size(), none),
       states_(ready_s.size()),
       last_(part.passages.size(), none) {
-  loads.count(part.passages, priced_.links, placement);
+  loads.count(part.passages, priced_.routes, placement);
   own_.reserve(part.passages.size());
   for (std::size_t step = 0; step + 1 < part.steps.size(); ++step) {
     const Index most = most_in_one_direction(part.steps[step], part.steps[step + 1]);
@@ -192,7 +192,7 @@ void EventClock::flow(Id send, double now_s) {
   const Own& one = own_[recv];
   way_.clear();
   bool leaves = false;
-  for (const LoadsOfUses::Held& held : loads_.way(part_.passages[send], priced_.links[send], placement_)) {
+  for (const LoadsOfUses::Held& held : loads_.way(part_.passages[send], priced_.routes[send], placement_)) {
     way_.push_back({static_cast<std::size_t>(held.unit) * resources + held.resource, held.hold});
     leaves = leaves || held.resource == static_cast<std::size_t>(Shared::card_out);
   }

@@ -216,44 +216,40 @@ Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, cons
   return loads;
 }
 
-const std::vector<LoadsOfUses::Held>& LoadsOfUses::way(const Passage& passage, LinkClass link, const Placement& placement) {
+const std::vector<LoadsOfUses::Held>& LoadsOfUses::way(const Passage& passage, const Route& route, const Placement& placement) {
   const Location own = placement[passage.rank];
   const Location other = placement[passage.peer];
   const Location& from = passage.sends ? own : other;
   const Location& to = passage.sends ? other : own;
-  std::size_t span = link == LinkClass::other_node ? between_nodes : link == LinkClass::other_socket ? in_node : in_socket;
-  if (span == between_nodes) {
-    for (const SwitchLevel& level : machine_.levels) span += from.node / level.nodes != to.node / level.nodes ? 1 : 0;
-  }
   way_.clear();
-  on_its_way(span, [&](std::size_t resource, bool at_sender) {
+  on_its_way(route.span, [&](std::size_t resource, bool at_sender) {
     const Location& end = at_sender ? from : to;
     const Index unit = resource == number(Shared::socket) ? end.socket
                        : resource < shared_count          ? end.node
                                                           : end.node / machine_.levels[(resource - shared_count) / 2].nodes;
-    way_.push_back({resource, unit, at_sender, hold(resource, link, passage.size)});
+    way_.push_back({resource, unit, at_sender, hold(resource, route.link, passage.size)});
   });
   return way_;
 }
 
-void LoadsOfUses::count(const std::vector<Passage>& passages, const std::vector<LinkClass>& links, const Placement& placement) {
+void LoadsOfUses::count(const std::vector<Passage>& passages, const std::vector<Route>& routes, const Placement& placement) {
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves || !passages[id].sends) continue;
     const double bytes = static_cast<double>(sizes_[passages[id].size] * block_bytes_);
-    for (const Held& held : way(passages[id], links[id], placement)) {
+    for (const Held& held : way(passages[id], routes[id], placement)) {
       if (held.hold.time_s > 0) add_total(held.resource, held.unit, held.hold.time_s, bytes);
     }
   }
 }
 
-Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const std::vector<LinkClass>& links, const Phases& phases,
+Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const std::vector<Route>& routes, const Phases& phases,
                           const Placement& placement) {
-  count(passages, links, placement);
+  count(passages, routes, placement);
   // Of each message the units that it passes; each unit's loads stand phase by phase.
   std::vector<std::vector<std::vector<Share>>> shares(resources());
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves || !passages[id].sends) continue;
-    for (const Held& held : way(passages[id], links[id], placement)) {
+    for (const Held& held : way(passages[id], routes[id], placement)) {
       const double time_s = held.hold.time_s;
       if (time_s <= 0) continue;
       std::vector<std::vector<Share>>& of = shares[held.resource];
@@ -270,7 +266,7 @@ Loads LoadsOfUses::of_all(const std::vector<Passage>& passages, const std::vecto
   Loads loads{std::vector<double>(passages.size(), 0.0), std::vector<double>(passages.size(), 0.0)};
   for (std::size_t id = 0; id < passages.size(); ++id) {
     if (!passages[id].moves) continue;
-    for (const Held& held : way(passages[id], links[id], placement)) {
+    for (const Held& held : way(passages[id], routes[id], placement)) {
       const std::size_t at = static_cast<std::size_t>(held.unit) * phases.count + phases.of[id];
       const double on_s =
           at < shares[held.resource].size() ? load_s(shares[held.resource][at], held.hold.time_s) - held.hold.excess_s : 0.0;

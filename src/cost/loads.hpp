@@ -75,8 +75,8 @@ class LoadsOfUses {
   // Of the representatives. Adds what the part holds to the totals of the round.
   [[nodiscard]] Loads of_representatives(const std::vector<Passage>& passages, const Phases& phases,
                                          const std::vector<Use>& uses, const Census& census);
-  // Of all ranks. links: which each passage takes, also below.
-  [[nodiscard]] Loads of_all(const std::vector<Passage>& passages, const std::vector<LinkClass>& links, const Phases& phases,
+  // Of all ranks. routes: of the passages, also below.
+  [[nodiscard]] Loads of_all(const std::vector<Passage>& passages, const std::vector<Route>& routes, const Phases& phases,
                              const Placement& placement);
 
   // A unit of a resource that a message passes.
@@ -87,9 +87,9 @@ class LoadsOfUses {
     Hold hold;
   };
   // What a message between two ranks passes, until the next call.
-  [[nodiscard]] const std::vector<Held>& way(const Passage& passage, LinkClass link, const Placement& placement);
+  [[nodiscard]] const std::vector<Held>& way(const Passage& passage, const Route& route, const Placement& placement);
   // Adds what messages hold to the totals of the round.
-  void count(const std::vector<Passage>& passages, const std::vector<LinkClass>& links, const Placement& placement);
+  void count(const std::vector<Passage>& passages, const std::vector<Route>& routes, const Placement& placement);
 
   [[nodiscard]] Busiest busiest() const;
   [[nodiscard]] std::size_t resources() const { return links_up(machine_.levels.size()); }

@@ -16,6 +16,13 @@ LinkClass link_between(const Location& a, const Location& b) {
   return a.cache >= 0 && a.cache == b.cache ? LinkClass::shared_cache : LinkClass::same_socket;
 }
 
+Route route_between(const Location& a, const Location& b, const std::vector<Index>& levels) {
+  const LinkClass link = link_between(a, b);
+  if (link != LinkClass::other_node) return {link, link == LinkClass::other_socket ? in_node : in_socket};
+  const auto apart = std::ranges::count_if(levels, [&](Index nodes) { return a.node / nodes != b.node / nodes; });
+  return {link, between_nodes + static_cast<std::size_t>(apart)};
+}
+
 Placement Placement::blocked(Index ranks, Index ranks_per_node, Index per_socket, Index per_cache) {
   if (ranks < 1) invalid("a placement of " + std::to_string(ranks) + " ranks places nobody: give at least 1");
   if (ranks_per_node < 1) {
@@ -146,12 +153,6 @@ Location Placement::operator[](Index rank) const {
   if (per_cache_ == 0) return {node, socket, rank, -1};
   const Index caches = (per_socket_ - 1) / per_cache_ + 1;
   return {node, socket, rank, socket * caches + within % per_socket_ / per_cache_};
-}
-
-std::size_t Placement::levels_between(Index node, Index other) const {
-  std::size_t between = 0;
-  while (between < levels_.size() && node / levels_[between] != other / levels_[between]) ++between;
-  return between;
 }
 
 namespace {
@@ -421,11 +422,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       for (const std::size_t i : of_kind[static_cast<std::size_t>(kind)]) {
         const Index other = ranks_of_partners.rank_of(i);
         if (other < 0) continue;
-        const Location its = placement_[other];
-        const LinkClass link = link_between(own, its);
-        const std::size_t span = link == LinkClass::other_node ? between_nodes + placement_.levels_between(own.node, its.node)
-                                 : link == LinkClass::other_socket ? std::size_t{in_node}
-                                                                   : std::size_t{in_socket};
+        const auto [link, span] = route_between(own, placement_[other], placement_.levels());
         ++unit.counts[i * census.spans + span];
         if (of_socket != nullptr) ++of_socket[i * census.spans + span];
         if (!farthest[i] || *farthest[i] < link) farthest[i] = link;

@@ -22,6 +22,18 @@ struct Location {
 // The class of the link between two ranks.
 [[nodiscard]] LinkClass link_between(const Location& a, const Location& b);
 
+// How far apart two ranks are, as resources tell it: within a socket, on two of a node, on two nodes, and beyond so many
+// levels of switches.
+enum Span : std::size_t { in_socket, in_node, between_nodes };  // then one for each level
+
+// What a message between two ranks takes.
+struct Route {
+  LinkClass link = LinkClass::same_core;
+  std::size_t span = in_socket;
+};
+// levels: how many nodes a unit of switches has, the inner first.
+[[nodiscard]] Route route_between(const Location& a, const Location& b, const std::vector<Index>& levels);
+
 // The location of every rank. Nodes that are filled one after the other, as a scheduler does, take no memory.
 class Placement {
  public:
@@ -41,7 +53,9 @@ class Placement {
   // The same with the location of each rank at hand, where they are often asked for.
   [[nodiscard]] Placement listed() const;
   // Of nodes that are filled one after the other: so many ranks likewise.
-  [[nodiscard]] Placement of_first(Index ranks) const { return blocked(ranks, per_node_, per_socket_, per_cache_); }
+  [[nodiscard]] Placement of_first(Index ranks) const {
+    return blocked(ranks, per_node_, per_socket_, per_cache_).with_levels(levels_);
+  }
 
   [[nodiscard]] Index ranks() const { return ranks_; }
   [[nodiscard]] Index nodes() const { return nodes_; }
@@ -54,8 +68,6 @@ class Placement {
     return locations_.empty() ? rank / per_node_ : locations_[static_cast<std::size_t>(rank)].node;
   }
   [[nodiscard]] const std::vector<Index>& levels() const { return levels_; }
-  // How many levels of switches lie between two nodes: 0 within a unit of the innermost.
-  [[nodiscard]] std::size_t levels_between(Index node, Index other) const;
   // Whether nodes are filled one after the other, ranks_per_node() each.
   [[nodiscard]] bool is_blocked() const { return locations_.empty(); }
   [[nodiscard]] Index ranks_per_node() const { return per_node_; }
@@ -83,10 +95,6 @@ struct Partner {
   Coords offset;
   bool operator==(const Partner&) const = default;
 };
-
-// How far apart two ranks are, as resources tell it: within a socket, on two of a node, on two nodes, and beyond so many
-// levels of switches.
-enum Span : std::size_t { in_socket, in_node, between_nodes };  // then one for each level
 
 // The ranks of a socket, a node or a unit of switches: how many of them have each partner at each span.
 struct UnitCounts {

@@ -54,11 +54,12 @@ void Walk::add_both(LinkedSchedules import, LinkedSchedules back) {
   steps_ = static_cast<Index>(std::max(way_back, most_steps(back.schedules)));
   several_parts_ = !back.schedules.empty();
   std::vector<std::uint32_t> partners;
-  const auto take = [&partners](LinkedSchedules& from, std::size_t& next, std::size_t count) {
-    if (from.partners.empty()) return;
-    const auto first = from.partners.begin() + static_cast<std::ptrdiff_t>(next);
-    partners.insert(partners.end(), first, first + static_cast<std::ptrdiff_t>(count));
-    next += count;
+  std::vector<Route> routes;
+  const auto take = [&](LinkedSchedules& from, std::size_t& next, std::size_t count) {
+    for (; count > 0 && !from.partners.empty(); --count, ++next) {
+      partners.push_back(from.partners[next]);
+      routes.push_back(from.routes[next]);
+    }
   };
   std::size_t next = 0;
   std::size_t next_back = 0;
@@ -72,6 +73,7 @@ void Walk::add_both(LinkedSchedules import, LinkedSchedules back) {
     }
   }
   import.partners = std::move(partners);
+  import.routes = std::move(routes);
   add(std::move(import), way_back);
 }
 
@@ -79,6 +81,7 @@ void Walk::add(LinkedSchedules linked, std::size_t way_back) {
   Part part;
   part.schedules = std::move(linked.schedules);
   part.census = std::move(linked.census);
+  part.routes = std::move(linked.routes);
   part.rounds = std::move(linked.rounds);
   part.usual.trace = replay(part.schedules, mode_ == SendMode::send);
   if (!part.usual.trace.waiting.empty()) {
@@ -173,19 +176,26 @@ void Walk::connect(Part& part) {
   }
 }
 
-Walk::Priced Walk::priced(const Part& part, const Placement* placement, Prices& prices) const {
+Walk::Priced Walk::priced(const Part& part, const Placement* placement, Prices& prices, const Machine& machine) const {
+  std::vector<Index> levels;
+  for (const SwitchLevel& level : machine.levels) levels.push_back(level.nodes);
   Priced priced;
   priced.of.reserve(part.passages.size());
-  priced.links.reserve(part.passages.size());
-  for (const Passage& passage : part.passages) {
-    priced.links.push_back(!passage.moves ? LinkClass::same_core
-                           : part.census  ? part.census->links[passage.link].value_or(LinkClass::same_socket)
-                                          : link_between((*placement)[passage.rank], (*placement)[passage.peer]));
+  priced.routes = part.routes;
+  priced.routes.resize(part.passages.size());
+  for (std::size_t id = 0; id < part.passages.size(); ++id) {
+    const Passage& passage = part.passages[id];
+    Route& route = priced.routes[id];
+    if (passage.moves && !part.census) route = route_between((*placement)[passage.rank], (*placement)[passage.peer], levels);
+    route.span = std::min(route.span, between_nodes + levels.size());  // a machine may know fewer
+    if (passage.moves && part.routes.empty() && part.census) {
+      route.link = part.census->links[passage.link].value_or(LinkClass::same_socket);
+    }
     if (!passage.moves) {
       priced.of.push_back(nullptr);
       continue;
     }
-    const Prices::Price& price = prices.of(passage, priced.links.back(), part.census != nullptr);
+    const Prices::Price& price = prices.of(passage, route.link, part.census != nullptr);
     priced.timed = priced.timed && price.steps != nullptr && (!is_blocking(mode_) || price.steps->chain);
     priced.of.push_back(&price);
   }
@@ -325,8 +335,10 @@ const Discrepancy& Walk::discrepancy(bool by_events, bool any_eager) const {
   return steps() > 1 ? several_in_flight : one_in_flight;
 }
 
-bool Walk::crosses_levels(const Machine& machine) const {
-  return !machine.levels.empty() && machine.levels.front().nodes < nodes_;
+bool Walk::crosses_unknown_levels(const Machine& machine) const {
+  const auto known = [](const SwitchLevel& level, Index nodes) { return level.nodes == nodes; };
+  return !machine.levels.empty() && machine.levels.front().nodes < nodes_ &&
+         !std::ranges::equal(machine.levels, placement_->levels(), known);
 }
 
 bool Walk::sends_wait(Index block_bytes, const Machine& machine) const {
@@ -379,10 +391,10 @@ std::optional<Cost> Walk::follow_on(Index block_bytes, const Placement* placemen
   for (const Part& part : parts_) {
     const bool as_ssend = waits && !part.rendezvous.trace.events.empty();
     const SendMode mode = as_ssend ? SendMode::ssend : mode_;
-    Priced each = priced(part, placement, prices);
+    Priced each = priced(part, placement, prices, machine);
     // Steps and chains of steps were timed as a whole.
     const bool as_timed = each.timed && (of_ == Of::exchange || is_blocking(mode_));
-    by_events = placement_ && placement == &*placement_ && !as_timed && (!part.census || !crosses_levels(machine));
+    by_events = placement_ && placement == &*placement_ && !as_timed && (!part.census || !crosses_unknown_levels(machine));
     if (by_events) {
       EventClock clock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s);
       if (loads.busiest().held_s > most_s || !clock.run(history, most_s)) return std::nullopt;
@@ -390,7 +402,7 @@ std::optional<Cost> Walk::follow_on(Index block_bytes, const Placement* placemen
     }
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;
     const Loads held = part.census ? loads.of_representatives(part.passages, replayed.phases, replayed.uses, *part.census)
-                                   : loads.of_all(part.passages, each.links,
+                                   : loads.of_all(part.passages, each.routes,
                                                   phases_at(*placement, part, replayed, mode != SendMode::send), *placement);
     StepClock(mode, part, replayed, std::move(each), held, prices, cost.finish_s).run(history);
   }

@@ -72,6 +72,7 @@ struct LinkedSchedules {
   std::vector<RankSchedule> schedules;
   std::vector<std::uint32_t> partners;
   std::shared_ptr<const Census> census;
+  std::vector<Route> routes = {};  // of a tile: of each operation
   // How often each step is done before the next one (of ranks whose messages all go to those that they stand for, for none of
   // these waits for another); empty: once.
   std::vector<Index> rounds = {};
@@ -145,13 +146,14 @@ class Walk {
   // What each operation costs; null where nothing moves. timed: whether the steps themselves were, on every link in use.
   struct Priced {
     std::vector<const Prices::Price*> of;
-    std::vector<LinkClass> links;
+    std::vector<Route> routes;
     bool timed = true;
   };
   // The import or the way back; of all ranks the one after the other.
   struct Part {
     std::vector<RankSchedule> schedules;
     std::shared_ptr<const Census> census;  // of representatives and tiles
+    std::vector<Route> routes;             // of tiles, of each operation
     Replayed usual;
     Replayed rendezvous;              // of plain sends that wait for their receivers; no events where that would never end
     std::vector<Passage> passages;    // of each operation of the trace
@@ -175,7 +177,7 @@ class Walk {
   void add_both(LinkedSchedules import, LinkedSchedules back);
   static void connect(Part& part);
   // placement: null where representatives stand for all.
-  [[nodiscard]] Priced priced(const Part& part, const Placement* placement, Prices& prices) const;
+  [[nodiscard]] Priced priced(const Part& part, const Placement* placement, Prices& prices, const Machine& machine) const;
   void check(const Placement& placement) const;
   // Describes a step; next: the one after it, null after the last.
   void describe(const Step& step, const Step* next, std::size_t rank, const LinkedSchedules& linked, Part& part);
@@ -188,8 +190,8 @@ class Walk {
   // Likewise, by the card's rates as they are.
   [[nodiscard]] std::optional<Cost> follow_on(Index block_bytes, const Placement* placement, const Machine& machine,
                                               History* history, double most_s) const;
-  // Whether messages of a tile may pass switches of which it knows nothing.
-  [[nodiscard]] bool crosses_levels(const Machine& machine) const;
+  // Whether messages of a tile may pass switches of a machine that its placement knows nothing of.
+  [[nodiscard]] bool crosses_unknown_levels(const Machine& machine) const;
   // Whether plain sends wait for their receivers: a schedule some of whose messages do keeps their pace.
   [[nodiscard]] bool sends_wait(Index block_bytes, const Machine& machine) const;
 

@@ -22,13 +22,9 @@ class OfNode {
 
   // Adds the way a message takes to what was counted; returns its number.
   std::uint32_t add(Index rank, Index peer) {
-    const Location own = placement_[rank];
-    const Location its = placement_[peer];
-    const LinkClass link = link_between(own, its);
-    span_of_.push_back(link == LinkClass::other_node     ? between_nodes + placement_.levels_between(own.node, its.node)
-                       : link == LinkClass::other_socket ? std::size_t{in_node}
-                                                         : std::size_t{in_socket});
-    links_.emplace_back(link);
+    const Route route = route_between(placement_[rank], placement_[peer], placement_.levels());
+    span_of_.push_back(route.span);
+    links_.emplace_back(route.link);
     return static_cast<std::uint32_t>(links_.size() - 1);
   }
 

@@ -9,17 +9,21 @@ namespace rankwise {
 
 std::optional<Part> part_of(const Grid& grid, const std::vector<Index>& reach, std::vector<Index> repeats, Index operations,
                             const Placement& placement) {
-  const bool crosses_levels = !placement.levels().empty() && placement.levels().front() < placement.nodes();
-  if (!placement.is_blocked() || crosses_levels) return {};
+  if (!placement.is_blocked()) return {};
+  // Ranks of a unit: a node, or what switches put together.
+  Index unit = placement.ranks_per_node();
+  for (const Index nodes : placement.levels()) {
+    if (nodes < placement.nodes()) unit = std::lcm(unit, nodes * placement.ranks_per_node());
+  }
   const std::size_t axes = grid.dims().size();
   std::vector<Index> dims = grid.dims();
   std::vector<Index> tile = grid.dims();
   Index stride = 1;
   for (std::size_t axis = axes; axis-- > 0; stride *= grid.dims()[axis]) {
-    repeats[axis] = std::lcm(repeats[axis], placement.ranks_per_node() / std::gcd(placement.ranks_per_node(), stride));
+    repeats[axis] = std::lcm(repeats[axis], unit / std::gcd(unit, stride));
     if (grid.periodic(static_cast<int>(axis)) && dims[axis] % repeats[axis] == 0) tile[axis] = repeats[axis];
   }
-  // There a node far from both borders remains.
+  // There a unit far from both borders remains.
   const auto least = [&](std::size_t axis) {
     return ((reach[axis] + repeats[axis] - 1) / repeats[axis] + 1) * repeats[axis] + reach[axis];
   };

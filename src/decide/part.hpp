@@ -1,6 +1,6 @@
 // The part of a large grid whose ranks, followed event by event, stand for all.
 //
-// Nodes are filled one after the other, so that along an axis what they hold repeats after some coordinates. A periodic axis
+// Nodes (and units of switches) are filled one after the other, so that along an axis what they hold repeats after some coordinates. A periodic axis
 // consists of tiles of so many: at the same time ranks at the same place in each do the same. Of an open axis what happens at its
 // borders and far from them is the same where some of its middle is left out: messages wait for each other from rank to rank, and
 // these waits go no further than there are operations to wait for.

@@ -102,7 +102,6 @@ class Representatives {
   [[nodiscard]] const std::vector<Reach>& reach() const { return reach_; }
   // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
   [[nodiscard]] bool are_too_many() const { return too_many_; }
-  [[nodiscard]] bool are_tile() const { return is_tile_; }
   [[nodiscard]] bool are_members() const { return teams_ && !all_; }
 
   // Names which ranks stand for which.
@@ -185,8 +184,9 @@ class Partners {
 
 // The schedules of the representatives, each message to the one that stands for its peer. Those of a tile have tags by which they
 // meet what is expected from just there.
+// of_tile: where its grid's ranks sit; null: they are no tile.
 template <class Make>
-LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&& make) {
+LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&& make, const Placement* of_tile = nullptr) {
   LinkedSchedules part;
   std::map<std::pair<std::uint32_t, int>, int> tags;  // of a sender's partner, and its tag
   for (std::size_t number = 0; number < chosen.ranks().size(); ++number) {
@@ -196,9 +196,10 @@ LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&&
     struct Peer {
       std::uint32_t partner;
       Index stand_in;
-      std::uint32_t reverse;
+      std::uint32_t reverse = 0;
+      Route route = {};
     };
-    std::unordered_map<Index, Peer> known{{rank, {0, static_cast<Index>(number), 0}}};
+    std::unordered_map<Index, Peer> known{{rank, {0, static_cast<Index>(number)}}};
     RankSchedule& schedule = part.schedules.emplace_back(make(rank));
     for (Step& step : schedule.steps) {
       for (Op& op : step.ops) {
@@ -206,13 +207,18 @@ LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&&
         if (added) {
           const Coords at = chosen.grid().coords(op.peer);
           const Index stand_in = chosen.stand_in(op.peer, at);
-          found->second = {partners.number(static_cast<Index>(number), own, at), stand_in, 0};
-          if (chosen.are_tile()) found->second.reverse = partners.number(stand_in, at, own);
+          found->second = {partners.number(static_cast<Index>(number), own, at), stand_in};
+          if (of_tile != nullptr) {
+            found->second.reverse = partners.number(stand_in, at, own);
+            found->second.route = route_between((*of_tile)[rank], (*of_tile)[op.peer], of_tile->levels());
+          }
         }
         const Peer& peer = found->second;
         part.partners.push_back(peer.partner);
         op.peer = peer.stand_in;
-        if (!op.moves() || !chosen.are_tile()) continue;
+        if (of_tile == nullptr) continue;
+        part.routes.push_back(peer.route);
+        if (!op.moves()) continue;
         const std::uint32_t to = op.kind == Op::Kind::send ? peer.partner : peer.reverse;
         op.tag = tags.try_emplace({to, op.tag}, static_cast<int>(tags.size())).first->second;
       }
@@ -226,18 +232,20 @@ std::shared_ptr<const Census> census_of(const Representatives& chosen, const Par
                        [&chosen](Index rank, const Coords& coords) { return chosen.stand_in(rank, coords); });
 }
 
-// fold: equal steps that wait for no other are one.
+// is_tile: else equal steps that wait for no other are one.
 std::vector<LinkedSchedules> link_parts(const Program& program, const Representatives& chosen, const Layout& layout,
-                                        bool fold = true) {
+                                        bool is_tile = false) {
   Partners partners(chosen.grid());
   std::vector<LinkedSchedules> parts;
   for (const auto* make : {&program.import, &program.reduce}) {
-    if (*make) parts.push_back(linked(chosen, partners, [&](Index rank) { return (*make)(program.grid, rank); }));
+    if (*make)
+      parts.push_back(linked(
+          chosen, partners, [&](Index rank) { return (*make)(program.grid, rank); }, is_tile ? &layout.placement() : nullptr));
   }
   const auto census = census_of(chosen, partners, layout);
   for (LinkedSchedules& part : parts) {
     part.census = census;
-    if (fold) fold_rounds(part);
+    if (!is_tile) fold_rounds(part);
   }
   return parts;
 }
@@ -262,7 +270,7 @@ Walk walk_of_part(const Program& program, const std::vector<Index>& tile, const 
   const auto walk = [&] {
     if (tile == program.grid.dims()) return walk_of_all(program, there);
     const Representatives chosen(program.grid, tile);
-    return Walk(program.mode, link_parts(program, chosen, Layout(program.grid, there), false),
+    return Walk(program.mode, link_parts(program, chosen, Layout(program.grid, there), true),
                 placement.of_first(static_cast<Index>(chosen.ranks().size())), placement.nodes());
   };
   return there.ranks() < placement.ranks() ? walk().in_place_of_longer() : walk();

@@ -115,10 +115,13 @@ TEST(Placement, RanksListedOneByOneAreKnownAsBlocked) {
 TEST(Placement, LevelsOfSwitchesLieBetweenNodesOfDifferentUnits) {
   const Placement placement = Placement::blocked(24, 2).with_levels({2, 6});
   EXPECT_EQ(placement.levels(), (std::vector<Index>{2, 6}));
-  EXPECT_EQ(placement.levels_between(0, 1), 0U);
-  EXPECT_EQ(placement.levels_between(1, 2), 1U);
-  EXPECT_EQ(placement.levels_between(5, 6), 2U);
-  EXPECT_EQ(placement.levels_between(11, 0), 2U);
+  const auto levels_between = [&](Index node, Index other) {
+    return route_between({node, node, 0}, {other, other, 1}, placement.levels()).span - between_nodes;
+  };
+  EXPECT_EQ(levels_between(0, 1), 0U);
+  EXPECT_EQ(levels_between(1, 2), 1U);
+  EXPECT_EQ(levels_between(5, 6), 2U);
+  EXPECT_EQ(levels_between(11, 0), 2U);
   const std::string grow = "the levels of switches do not grow: name the inner ones first";
   EXPECT_EQ(error_of([&] { (void)placement.with_levels({0}); }), grow);
   EXPECT_EQ(error_of([&] { (void)placement.with_levels({2, 1}); }), grow);
@@ -180,9 +183,8 @@ Census counted(const Asked& asked, const std::set<Index>& nodes, const std::vect
         if (other < 0) continue;
         const Location its = placement[other];
         const LinkClass link = link_between(own, its);
-        const std::size_t span = link == LinkClass::other_node     ? 2 + placement.levels_between(own.node, its.node)
-                                 : link == LinkClass::other_socket ? 1
-                                                                   : 0;
+        std::size_t span = link == LinkClass::other_node ? 2 : link == LinkClass::other_socket ? 1 : 0;
+        for (const Index unit : placement.levels()) span += own.node / unit != its.node / unit ? 1 : 0;
         const std::size_t at = i * census.spans + span;
         ++of_node[node].counts[at];
         if (placement.has_sockets()) ++of_socket[own.socket].counts[at];

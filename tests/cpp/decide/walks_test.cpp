@@ -198,17 +198,32 @@ TEST(Walks, AShorterGridTakesAsLongAsALongOne) {
   }
 }
 
-TEST(Walks, ATileKnowsNoSwitchesAboveItsNodes) {
-  const Placement placement = Placement::blocked(24, 2);
-  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {24}, {true}, {2});
+TEST(Walks, ATileFillsUnitsOfSwitches) {
   const Machine machine = rankwise_test::shared_machine();
   std::vector<Index> levels;
   for (const SwitchLevel& level : machine.levels) levels.push_back(level.nodes);
-  EXPECT_EQ(walked(walk_of(spec, Layout(spec.grid, placement.with_levels(levels)))), 24U);
-  EXPECT_EQ(walked(walk_of(spec, Layout(spec.grid, placement.with_levels({12})))), 2U);
-  EXPECT_STREQ(walk_of(spec, Layout(spec.grid, placement)).discrepancy(true).kind, "steps in flight of all ranks");
+  ASSERT_EQ(levels, (std::vector<Index>{2, 6}));
+  const Placement placement = Placement::blocked(48, 2);
+  for (const SendMode mode : {SendMode::ssend, SendMode::isend}) {
+    for (const char* algorithm : {"shift", "direct"}) {
+      const ExchangeSpec spec = make_spec(algorithm, mode, {48}, {true}, {5});
+      const std::string name = std::string(algorithm) + " " + to_string(mode);
+      EXPECT_EQ(walked(walk_of(spec, Layout(spec.grid, placement.with_levels(levels)))), 12U) << name;
+      for (const Index bytes : {0, 700, 50'000}) {
+        expect_the_same_of_all(spec, placement.with_levels(levels), machine, bytes, 1e-5, name);
+      }
+    }
+  }
+  const ExchangeSpec spec = make_spec("shift", SendMode::isend, {48}, {true}, {2});
+  const auto of = [&](std::vector<Index> nodes) {
+    return walk_of(spec, Layout(spec.grid, placement.with_levels(std::move(nodes))));
+  };
+  EXPECT_EQ(walked(of({24})), 2U);
+  EXPECT_EQ(walked(of({2, 24})), 4U);
+  // Of the levels of another machine nothing is known: step by step.
+  EXPECT_EQ(of({2}).cost(8, machine).low_s, of({2}).discrepancy(false).low * of({2}).cost(8, machine).time_s());
   History history;
-  EXPECT_THROW((void)walk_of(spec, Layout(spec.grid, placement)).cost(8, machine, history), std::invalid_argument);
+  EXPECT_THROW((void)of(levels).cost(8, machine, history), std::invalid_argument);
 }
 
 // Of which every rank (or one only) copies so many blocks, one by one.
