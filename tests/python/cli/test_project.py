@@ -120,7 +120,7 @@ def test_stencil_scaling(rankwise: Rankwise) -> None:
     assert strong[0]["efficiency"] == 1.0 > strong[1]["efficiency"] > strong[2]["efficiency"]
     weak = rankwise(f"{STENCIL} --weak --cells 100x100x100 --nodes 64,512,4096 --json").json["rows"]
     assert weak[0]["results"]["total_s"] == weak[1]["results"]["total_s"] and weak[1]["efficiency"] == 1.0
-    # A group of 128 nodes is two slabs of 8x8 there, of which one axis leaves it, and 8x16 here, of which two do: its links bind.
+    # A group of 128 nodes is two slabs of 8x8 there, which one axis leaves, and 8x16 here, which two leave: its links bind.
     assert 0.8 < weak[2]["efficiency"] < 0.95
     assert weak[0]["scaling"] == "weak"
     assert weak[1]["notes"] == ["energy: no power of a node of frontier is known; --set node_power=VALUE"]
