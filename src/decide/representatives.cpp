@@ -437,7 +437,7 @@ std::optional<Part> part_of(const ExchangeSpec& spec, const Placement& placement
   // Teams that are alike, on grids without borders.
   const Teams teams(spec);
   const auto& periodic = spec.grid.periodic();
-  if (std::ranges::find(periodic, false) != periodic.end()) return {};
+  if (std::ranges::find(periodic, false) != periodic.end() || teams.visits(0) > most_operations_of_all) return {};
   program.grid = rank_grid(spec);
   std::vector<Index> extents;
   for (std::size_t axis = 0; axis < program.grid.dims().size(); ++axis) {
