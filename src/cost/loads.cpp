@@ -5,11 +5,11 @@
 #include <span>
 #include <utility>
 
+#include "cost/flows.hpp"
+
 namespace rankwise {
 
 namespace {
-
-constexpr double rounding = 1e-12;  // of sums: what is held as long is as busy
 
 constexpr std::size_t number(Shared shared) { return static_cast<std::size_t>(shared); }
 
@@ -282,7 +282,7 @@ Busiest LoadsOfUses::busiest() const {
   for (std::size_t resource = 0; resource < totals_.size(); ++resource) {
     for (std::size_t unit = 0; unit < totals_[resource].size(); ++unit) {
       const Total& total = totals_[resource][unit];
-      if (total.held_s > busiest.held_s * (1 + rounding)) {
+      if (total.held_s > busiest.held_s * (1 + Flows::rounding)) {  // what is held as long is as busy
         busiest = {resource, are_representatives_ ? -1 : static_cast<Index>(unit), total.held_s, total.bytes};
       }
     }

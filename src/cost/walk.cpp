@@ -186,14 +186,16 @@ Walk::Priced Walk::priced(const Part& part, const Placement* placement, Prices& 
   for (std::size_t id = 0; id < part.passages.size(); ++id) {
     const Passage& passage = part.passages[id];
     Route& route = priced.routes[id];
-    if (passage.moves && !part.census) route = route_between((*placement)[passage.rank], (*placement)[passage.peer], levels);
-    route.span = std::min(route.span, between_nodes + levels.size());  // a machine may know fewer
-    if (passage.moves && part.routes.empty() && part.census) {
-      route.link = part.census->links[passage.link].value_or(LinkClass::same_socket);
-    }
     if (!passage.moves) {
       priced.of.push_back(nullptr);
       continue;
+    }
+    if (!part.census) {
+      route = route_between((*placement)[passage.rank], (*placement)[passage.peer], levels);
+    } else if (part.routes.empty()) {
+      route.link = part.census->links[passage.link].value_or(LinkClass::same_socket);
+    } else {
+      route.span = std::min(route.span, between_nodes + levels.size());  // a machine may know fewer
     }
     const Prices::Price& price = prices.of(passage, route.link, part.census != nullptr);
     priced.timed = priced.timed && price.steps != nullptr && (!is_blocking(mode_) || price.steps->chain);
@@ -299,9 +301,7 @@ std::optional<Cost> Walk::cost_within(double most_s, Index block_bytes, const Ma
 }
 
 Cost Walk::cost(Index block_bytes, const Machine& machine, History& history) const {
-  const auto stands_for_all = [](const Part& part) { return part.census != nullptr; };
-  if (!placement_ || shortened_ || std::ranges::any_of(parts_, stands_for_all))
-    invalid("few ranks stand for all: a time line is of all");
+  if (!placement_ || shortened_ || nodes_ > 0) invalid("few ranks stand for all: a time line is of all");
   return *follow(block_bytes, &*placement_, machine, &history);
 }
 

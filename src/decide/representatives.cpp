@@ -28,6 +28,12 @@ bool has_middle(const Program& program, std::size_t axis) {
   return length >= 2 * std::max(program.lower[axis], program.upper[axis]) + 2;
 }
 
+Index middle_of(const Grid& grid) {
+  Coords middle = grid.dims();
+  for (Index& coordinate : middle) coordinate /= 2;
+  return grid.cell(middle);
+}
+
 // The coordinates of an axis that stand for all: one in the middle, two where ranks send in turn, else every one; or those of a
 // tile.
 class AxisClasses {
@@ -56,18 +62,16 @@ class Representatives {
  public:
   explicit Representatives(const Program& program) : grid_(program.grid) {
     std::vector<Index> counts;
-    Coords middle;
     bool has_short = false;
     for (std::size_t axis = 0; axis < grid_.dims().size(); ++axis) {
       axes_.emplace_back(program, axis);
       counts.push_back(axes_.back().count());
-      middle.push_back(grid_.dims()[axis] / 2);
       has_short |= axes_.back().is_whole();
     }
     classes_ = Grid(counts);
     Index of_one = most_operations;
     if (has_short || grid_.size() <= most_operations_of_small) {
-      of_one = std::max<Index>(1, program.import(grid_, grid_.cell(middle)).operations());
+      of_one = std::max<Index>(1, program.import(grid_, middle_of(grid_)).operations());
     }
     if (grid_.size() <= most_operations_of_small / of_one) {
       choose_all(grid_.size());
@@ -102,6 +106,7 @@ class Representatives {
   [[nodiscard]] const std::vector<Reach>& reach() const { return reach_; }
   // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
   [[nodiscard]] bool are_too_many() const { return too_many_; }
+  [[nodiscard]] bool are_tile() const { return is_tile_; }
   [[nodiscard]] bool are_members() const { return teams_ && !all_; }
 
   // Names which ranks stand for which.
@@ -184,9 +189,9 @@ class Partners {
 
 // The schedules of the representatives, each message to the one that stands for its peer. Those of a tile have tags by which they
 // meet what is expected from just there.
-// of_tile: where its grid's ranks sit; null: they are no tile.
+// placement: of the grid's ranks, for those of a tile.
 template <class Make>
-LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&& make, const Placement* of_tile = nullptr) {
+LinkedSchedules linked(const Representatives& chosen, Partners& partners, const Placement& placement, Make&& make) {
   LinkedSchedules part;
   std::map<std::pair<std::uint32_t, int>, int> tags;  // of a sender's partner, and its tag
   for (std::size_t number = 0; number < chosen.ranks().size(); ++number) {
@@ -208,15 +213,15 @@ LinkedSchedules linked(const Representatives& chosen, Partners& partners, Make&&
           const Coords at = chosen.grid().coords(op.peer);
           const Index stand_in = chosen.stand_in(op.peer, at);
           found->second = {partners.number(static_cast<Index>(number), own, at), stand_in};
-          if (of_tile != nullptr) {
+          if (chosen.are_tile()) {
             found->second.reverse = partners.number(stand_in, at, own);
-            found->second.route = route_between((*of_tile)[rank], (*of_tile)[op.peer], of_tile->levels());
+            found->second.route = route_between(placement[rank], placement[op.peer], placement.levels());
           }
         }
         const Peer& peer = found->second;
         part.partners.push_back(peer.partner);
         op.peer = peer.stand_in;
-        if (of_tile == nullptr) continue;
+        if (!chosen.are_tile()) continue;
         part.routes.push_back(peer.route);
         if (!op.moves()) continue;
         const std::uint32_t to = op.kind == Op::Kind::send ? peer.partner : peer.reverse;
@@ -232,20 +237,17 @@ std::shared_ptr<const Census> census_of(const Representatives& chosen, const Par
                        [&chosen](Index rank, const Coords& coords) { return chosen.stand_in(rank, coords); });
 }
 
-// is_tile: else equal steps that wait for no other are one.
-std::vector<LinkedSchedules> link_parts(const Program& program, const Representatives& chosen, const Layout& layout,
-                                        bool is_tile = false) {
+std::vector<LinkedSchedules> link_parts(const Program& program, const Representatives& chosen, const Layout& layout) {
   Partners partners(chosen.grid());
   std::vector<LinkedSchedules> parts;
   for (const auto* make : {&program.import, &program.reduce}) {
-    if (*make)
-      parts.push_back(linked(
-          chosen, partners, [&](Index rank) { return (*make)(program.grid, rank); }, is_tile ? &layout.placement() : nullptr));
+    if (!*make) continue;
+    parts.push_back(linked(chosen, partners, layout.placement(), [&](Index rank) { return (*make)(program.grid, rank); }));
   }
   const auto census = census_of(chosen, partners, layout);
   for (LinkedSchedules& part : parts) {
     part.census = census;
-    if (!is_tile) fold_rounds(part);
+    if (!chosen.are_tile()) fold_rounds(part);
   }
   return parts;
 }
@@ -270,16 +272,10 @@ Walk walk_of_part(const Program& program, const std::vector<Index>& tile, const 
   const auto walk = [&] {
     if (tile == program.grid.dims()) return walk_of_all(program, there);
     const Representatives chosen(program.grid, tile);
-    return Walk(program.mode, link_parts(program, chosen, Layout(program.grid, there), true),
+    return Walk(program.mode, link_parts(program, chosen, Layout(program.grid, there)),
                 placement.of_first(static_cast<Index>(chosen.ranks().size())), placement.nodes());
   };
   return there.ranks() < placement.ranks() ? walk().in_place_of_longer() : walk();
-}
-
-Index middle_of(const Grid& grid) {
-  Coords middle = grid.dims();
-  for (Index& coordinate : middle) coordinate /= 2;
-  return grid.cell(middle);
 }
 
 // After how many coordinates of each axis ranks do the same.
@@ -403,7 +399,8 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
     Partners partners(chosen.grid());
     for (std::size_t direction = 0; direction < directions.size(); ++direction) {
       const auto make = direction == 0 ? make_schedule : make_reduce;
-      directions[direction].push_back(linked(chosen, partners, [&](Index rank) { return make(line, rank); }));
+      directions[direction].push_back(
+          linked(chosen, partners, layout.placement(), [&](Index rank) { return make(line, rank); }));
     }
     const auto census = census_of_line(chosen, partners, spec.grid, axis, layout);
     for (auto& direction : directions) {
