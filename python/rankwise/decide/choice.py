@@ -188,6 +188,7 @@ class Chooser:
         self._placement = placement or profile_placement(profile).of_ranks
         self._model = Model(profile, link_model, loaded)
         self._contests: dict[tuple[object, ...], _core.Contest] = {}
+        self._ends: dict[tuple[_core.Contest, str, int], tuple[float, float] | None] = {}
 
     def choose(self, question: Question, meter: Meter = SILENT) -> Choice:
         """Rank all candidates and find where others take over, which advances the meter by ``steps_of`` the question.
@@ -275,14 +276,22 @@ class Chooser:
         self, question: Question, one: _core.Ranked, other: _core.Ranked, contest: _core.Contest, block_bytes: int
     ) -> bool:
         """Tell whether the intervals of two candidates do not meet at a size."""
-        ends = []
-        for ranked in (one, other):
+        ends = [self._ends_of(question.grid, ranked, contest, block_bytes) for ranked in (one, other)]
+        return None in ends or not meet(*(found for found in ends if found is not None))
+
+    def _ends_of(
+        self, grid: tuple[int, ...], ranked: _core.Ranked, contest: _core.Contest, block_bytes: int
+    ) -> tuple[float, float] | None:
+        """Return the interval of a candidate, found once, for many crossovers ask at the same sizes; None: it is none there."""
+        key = contest, ranked.name, block_bytes
+        if key not in self._ends:
             try:
                 found = contest.ranked_one(ranked, block_bytes, self._model.machine)
             except ValueError:  # no candidate at this cutoff
-                return True
-            ends.append(self._interval(question.grid, contest, found, block_bytes))
-        return not meet(*ends)
+                self._ends[key] = None
+            else:
+                self._ends[key] = self._interval(grid, contest, found, block_bytes)
+        return self._ends[key]
 
     def _extrapolates(self, contest: _core.Contest, ranked: _core.Ranked, block_bytes: int) -> bool:
         return self._model.extrapolates(ranked.mode, sizes_of(contest.message_blocks(ranked), block_bytes))
