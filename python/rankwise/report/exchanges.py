@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rankwise.decide.choice import MOST_CUTOFF, Question, WinnerMap
+from rankwise.decide.choice import MOST_CUTOFF, Crossover, MapRow, Question, WinnerMap
 from rankwise.report.chart import INK, TIME, WIDE, Chart, SizeAxis, Spec, field_of, log_axis
 from rankwise.report.layers import emphasised, kinds, labels, layer, ranged
 from rankwise.report.words import timing
@@ -135,6 +135,18 @@ def map_places(question: Question) -> tuple[int, int, list[int]]:
     return least, most, list(range(1, max(MOST_CUTOFF, question.cutoff) + 1))
 
 
+def _bands(winners: WinnerMap, row: MapRow) -> list[tuple[int, int, list[Crossover]]]:
+    """Return the sizes at which intervals of two neighbours overlap, with their borders: those that meet are one."""
+    found: list[tuple[int, int, list[Crossover]]] = []
+    for border in row.borders:
+        low, high, borders = border.low or winners.least_bytes, border.high or winners.most_bytes, [border]
+        while found and low < found[-1][1]:
+            before = found.pop()
+            low, high, borders = min(low, before[0]), max(high, before[1]), [*before[2], *borders]
+        found.append((low, high, borders))
+    return found
+
+
 def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
     """Draw the map: a row a cutoff, a colour a winner, its borders labelled with their sizes."""
     names = list(dict.fromkeys(name for row in winners.rows for _, name in row.winners))
@@ -152,12 +164,13 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
                 "tip": words, "border": "" if from_bytes <= winners.least_bytes else f"{format_size(from_bytes)} →",
             })  # fmt: skip
             stops.append(words)
-        for border in row.borders:
-            low, high = border.low or winners.least_bytes, border.high or winners.most_bytes
-            words = (
-                f"cutoff {row.cutoff}, {format_volume(low)} to {format_volume(high)}: {border.before} and {border.after} "
-                "overlap"
+        for low, high, borders in _bands(winners, row):
+            who = (
+                f"{borders[0].before} and {borders[0].after}"
+                if len(borders) == 1
+                else f"the fastest on either side of {len(borders)} crossovers"
             )
+            words = f"cutoff {row.cutoff}, {format_volume(low)} to {format_volume(high)}: {who} overlap"
             bands.append({
                 "cutoff": str(row.cutoff), "place": axis.place(low), "end": axis.place(high), "tip": words, "stop": len(stops),
             })  # fmt: skip
