@@ -95,8 +95,8 @@ void improve(GraphMap& map, const MappingOptions& options);
 [[nodiscard]] std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options);
 
 // About how many steps that takes for so many vertices and edges (both ways), where groups divide the nodes in so many halvings
-// already. For few nodes more is tried.
-[[nodiscard]] Index multisect_steps(Index vertices, Index edges, Index nodes, Index done = 0);
+// already. For few nodes more is tried, and in haste less.
+[[nodiscard]] Index multisect_steps(Index vertices, Index edges, Index nodes, bool hasty = false, Index done = 0);
 // How often nodes are halved until each is alone.
 [[nodiscard]] constexpr Index halvings(Index nodes) { return std::bit_width(static_cast<std::uint64_t>(nodes)); }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
@@ -23,24 +24,88 @@ constexpr Vertex coarsest = 60;
 // How good a division is: what its sizes are off beyond what is allowed, then what it cuts.
 using Value = std::pair<std::int64_t, std::int64_t>;
 
+// The vertices of both halves whose moves are known, by gain, in buckets: of each gain below 64, and of larger ones that differ
+// by less than a 32nd. Of one bucket the last that came goes first.
+class Gains {
+ public:
+  explicit Gains(std::size_t vertices) : entries_(vertices) {
+    for (auto& half : first_) half.fill(no_vertex);
+  }
+
+  void clear() {
+    for (const Side half : {Side{0}, Side{1}}) {
+      for (std::size_t word = 0; word < words; ++word) {
+        for (auto& bits = filled_[half][word]; bits != 0; bits &= bits - 1) {
+          first_[half][word * 64 + static_cast<std::size_t>(std::countr_zero(bits))] = no_vertex;
+        }
+      }
+      highest_[half] = 0;
+    }
+  }
+  void add(Side half, Vertex v, std::int64_t gain) {
+    const std::size_t bucket = bucket_of(gain);
+    Vertex& first = first_[half][bucket];
+    entries_[slot(v)] = {first, no_vertex, static_cast<std::uint32_t>(bucket)};
+    if (first != no_vertex) entries_[slot(first)].before = v;
+    first = v;
+    filled_[half][bucket / 64] |= std::uint64_t{1} << bucket % 64;
+    highest_[half] = std::max(highest_[half], bucket / 64);
+  }
+  void remove(Side half, Vertex v) {
+    const auto [after, before, bucket] = entries_[slot(v)];
+    if (after != no_vertex) entries_[slot(after)].before = before;
+    if (before != no_vertex) {
+      entries_[slot(before)].after = after;
+      return;
+    }
+    first_[half][bucket] = after;
+    if (after == no_vertex) filled_[half][bucket / 64] &= ~(std::uint64_t{1} << bucket % 64);
+  }
+  // Of a half the vertex whose move gains most; none: none is known.
+  Vertex top(Side half) {
+    std::size_t& word = highest_[half];
+    while (word > 0 && filled_[half][word] == 0) --word;
+    if (filled_[half][word] == 0) return no_vertex;
+    return first_[half][word * 64 + 63 - static_cast<std::size_t>(std::countl_zero(filled_[half][word]))];
+  }
+
+ private:
+  static constexpr std::size_t words = 28;
+  static constexpr std::int64_t zero = words * 32;  // the bucket of no gain
+
+  // Weights together are below 2^31, so that a gain is below 2^32.
+  static std::size_t bucket_of(std::int64_t gain) {
+    const auto size = static_cast<std::uint64_t>(std::abs(gain));
+    const int shift = std::max(0, static_cast<int>(std::bit_width(size)) - 6);
+    const auto away = static_cast<std::int64_t>((size >> shift) + static_cast<std::uint64_t>(32 * shift));
+    return static_cast<std::size_t>(gain < 0 ? zero - away : zero + away);
+  }
+
+  struct Entry {
+    Vertex after, before;
+    std::uint32_t bucket;
+  };
+  std::vector<Entry> entries_;
+  std::array<std::array<Vertex, words * 64>, 2> first_;
+  std::array<std::array<std::uint64_t, words>, 2> filled_{};
+  std::array<std::size_t, 2> highest_{};
+};
+
 // A graph in two halves, the first of which is to hold target ranks.
 class Halves {
  public:
   Halves(const WeightedGraph& graph, std::int64_t target, std::vector<Side> side)
-      : graph_(graph), target_(target), side_(std::move(side)), gain_(side_.size()), state_(side_.size(), 0) {
+      : graph_(graph),
+        side_(std::move(side)),
+        gain_(side_.size()),
+        state_(side_.size()),
+        gains_(side_.size()),
+        excess_(-target) {
     largest_ = graph.ranks.empty() ? 1 : *std::ranges::max_element(graph.ranks);
     for (Vertex v = 0; v < graph.vertices(); ++v) {
       if (side_[slot(v)] == 0) excess_ += graph.ranks_of(v);
-      bool outer = false;
-      for (const auto& edge : graph.edges_of(v)) {
-        if (side_[slot(edge.to)] == side_[slot(v)]) continue;
-        cut_ += edge.weight;
-        outer = true;
-      }
-      if (outer) border_.push_back(v);
     }
-    cut_ /= 2;
-    excess_ -= target;
+    find_border();
   }
 
   [[nodiscard]] std::vector<Side>& side() { return side_; }
@@ -52,7 +117,7 @@ class Halves {
     begin_pass();
     Vertex left = graph_.vertices();
     while (excess_ < 0 && left > 0) {
-      Vertex v = top(1);
+      Vertex v = gains_.top(1);
       if (v == no_vertex) {
         auto drawn = static_cast<Vertex>(((random.bits() >> 32) * static_cast<std::uint64_t>(graph_.vertices())) >> 32);
         while (side_[slot(drawn)] == 0) drawn = drawn + 1 == graph_.vertices() ? 0 : drawn + 1;
@@ -63,12 +128,7 @@ class Halves {
       shift(v);
       --left;
     }
-    border_.clear();
-    for (Vertex v = 0; v < graph_.vertices(); ++v) {
-      if (std::ranges::any_of(graph_.edges_of(v), [&](const auto& e) { return side_[slot(e.to)] != side_[slot(v)]; })) {
-        border_.push_back(v);
-      }
-    }
+    find_border();
   }
 
   // Passes of moves, each vertex once a pass, of which the best beginning is kept (Fiduccia, Mattheyses 1982).
@@ -78,8 +138,7 @@ class Halves {
     std::vector<Vertex> moved;
     while (passes-- > 0) {
       begin_pass();
-      if (border_.empty() && excess_ != 0) border_.assign({heaviest_of(excess_ > 0 ? Side{0} : Side{1})});
-      for (const Vertex v : border_) know(v);
+      if (border_.empty() && excess_ != 0) know(heaviest_of(excess_ > 0 ? Side{0} : Side{1}));
       moved.clear();
       const Value before = value(slack);
       Value best = before;
@@ -95,73 +154,57 @@ class Halves {
         }
       }
       while (moved.size() > kept) {
-        back(moved.back());
+        turn(moved.back(), false);
         moved.pop_back();
       }
-      border_ = std::move(known_);
       if (best == before) break;
     }
   }
 
  private:
-  static constexpr std::uint8_t unknown = 0, waiting = 1, done = 2;
-  static constexpr Vertex small = 128;
-  static constexpr std::int64_t absent = std::numeric_limits<std::int64_t>::min();
-  using Entry = std::pair<std::int64_t, Vertex>;
+  enum class State : std::uint8_t { unknown, waiting, done };
 
-  // Whether looking at all gains is quicker than keeping them in order.
-  [[nodiscard]] bool is_small() const { return graph_.vertices() <= small; }
-
-  void begin_pass() {
-    for (const Vertex v : known_) state_[slot(v)] = unknown;
-    for (const Vertex v : border_) state_[slot(v)] = unknown;
-    known_.clear();
-    for (auto& heap : heaps_) heap.clear();
-    for (auto& keys : keys_) keys.assign(is_small() ? side_.size() : 0, absent);
+  // What edges of a vertex weigh, to its own half and to the other one.
+  [[nodiscard]] std::array<std::int64_t, 2> weights_of(Vertex v) const {
+    std::array<std::int64_t, 2> weights{};
+    for (const auto& edge : graph_.edges_of(v)) weights[side_[slot(edge.to)] ^ side_[slot(v)]] += edge.weight;
+    return weights;
   }
 
-  void push(Vertex v) {
-    if (is_small()) {
-      keys_[side_[slot(v)]][slot(v)] = gain_[slot(v)] * small + v;
-      return;
+  void find_border() {
+    cut_ = 0;
+    border_.clear();
+    for (Vertex v = 0; v < graph_.vertices(); ++v) {
+      const auto [own, other] = weights_of(v);
+      cut_ += other;
+      gain_[slot(v)] = other - own;
+      state_[slot(v)] = other == 0 ? State::unknown : State::waiting;
+      if (other != 0) border_.push_back(v);
     }
-    auto& heap = heaps_[side_[slot(v)]];
-    heap.emplace_back(gain_[slot(v)], v);
-    std::ranges::push_heap(heap);
+    cut_ /= 2;
+  }
+
+  void begin_pass() {
+    gains_.clear();
+    for (const Vertex v : border_) {
+      state_[slot(v)] = State::waiting;
+      gains_.add(side_[slot(v)], v, gain_[slot(v)]);
+    }
   }
 
   void know(Vertex v) {
-    if (state_[slot(v)] != unknown) return;
-    std::int64_t gain = 0;
-    for (const auto& edge : graph_.edges_of(v)) gain += side_[slot(edge.to)] == side_[slot(v)] ? -edge.weight : edge.weight;
-    gain_[slot(v)] = gain;
-    state_[slot(v)] = waiting;
-    known_.push_back(v);
-    push(v);
-  }
-
-  // The vertex of a half whose move gains most; none: none is known.
-  Vertex top(Side half) {
-    if (is_small()) {
-      std::int64_t most = absent;
-      for (const std::int64_t key : keys_[half]) most = std::max(most, key);
-      return most == absent ? no_vertex : static_cast<Vertex>(most & (small - 1));
-    }
-    auto& heap = heaps_[half];
-    while (!heap.empty()) {
-      const auto [gain, v] = heap.front();
-      if (state_[slot(v)] == waiting && gain == gain_[slot(v)] && side_[slot(v)] == half) return v;
-      std::ranges::pop_heap(heap);
-      heap.pop_back();
-    }
-    return no_vertex;
+    const auto [own, other] = weights_of(v);
+    gain_[slot(v)] = other - own;
+    state_[slot(v)] = State::waiting;
+    border_.push_back(v);
+    gains_.add(side_[slot(v)], v, gain_[slot(v)]);
   }
 
   Vertex next(std::int64_t slack, std::int64_t reach) {
     std::array<Vertex, 2> tops{no_vertex, no_vertex};
     for (const Side half : {Side{0}, Side{1}}) {
       if (half == 0 ? excess_ < -slack : excess_ > slack) continue;  // the other one has too much
-      const Vertex v = top(half);
+      const Vertex v = gains_.top(half);
       if (v == no_vertex) continue;
       const std::int64_t after = half == 0 ? excess_ - graph_.ranks_of(v) : excess_ + graph_.ranks_of(v);
       if (std::abs(after) <= std::max(reach, std::abs(excess_))) tops[half] = v;
@@ -173,32 +216,31 @@ class Halves {
     return first > second || (first == second && excess_ > 0) ? tops[0] : tops[1];
   }
 
-  void turn(Vertex v) {
+  void shift(Vertex v) {
+    state_[slot(v)] = State::done;
+    gains_.remove(side_[slot(v)], v);
+    turn(v, true);
+  }
+
+  // To the other half. goes_on: whether more is moved in this pass.
+  void turn(Vertex v, bool goes_on) {
     Side& own = side_[slot(v)];
     excess_ += own == 0 ? -graph_.ranks_of(v) : graph_.ranks_of(v);
     own ^= 1;
-  }
-
-  void shift(Vertex v) {
     cut_ -= gain_[slot(v)];
-    state_[slot(v)] = done;
-    if (is_small()) keys_[side_[slot(v)]][slot(v)] = absent;
-    turn(v);
+    gain_[slot(v)] = -gain_[slot(v)];
     for (const auto& edge : graph_.edges_of(v)) {
       const Vertex other = edge.to;
-      if (state_[slot(other)] == waiting) {
-        const std::int64_t both = 2 * std::int64_t{edge.weight};
-        gain_[slot(other)] += side_[slot(other)] == side_[slot(v)] ? -both : both;
-        push(other);
-      } else if (state_[slot(other)] == unknown) {
+      if (state_[slot(other)] == State::unknown) {
         know(other);
+        continue;
       }
+      const std::int64_t both = 2 * std::int64_t{edge.weight};
+      gain_[slot(other)] += side_[slot(other)] == own ? -both : both;
+      if (!goes_on || state_[slot(other)] != State::waiting) continue;
+      gains_.remove(side_[slot(other)], other);
+      gains_.add(side_[slot(other)], other, gain_[slot(other)]);
     }
-  }
-
-  void back(Vertex v) {
-    for (const auto& edge : graph_.edges_of(v)) cut_ += side_[slot(edge.to)] == side_[slot(v)] ? edge.weight : -edge.weight;
-    turn(v);
   }
 
   [[nodiscard]] Vertex heaviest_of(Side half) const {
@@ -210,16 +252,13 @@ class Halves {
   }
 
   const WeightedGraph& graph_;
-  std::int64_t target_;
   std::vector<Side> side_;
   std::vector<std::int64_t> gain_;
-  std::vector<std::uint8_t> state_;
-  std::vector<Vertex> border_;
-  std::vector<Vertex> known_;
-  std::array<std::vector<Entry>, 2> heaps_;
-  std::array<std::vector<std::int64_t>, 2> keys_;  // of a small graph: gains and vertices in one
+  std::vector<State> state_;
+  std::vector<Vertex> border_;  // and what lay next to what was moved: those whose gain is known
+  Gains gains_;
   std::int64_t largest_ = 1;
-  std::int64_t excess_ = 0;  // of the first half
+  std::int64_t excess_;  // of the first half
   std::int64_t cut_ = 0;
 };
 
@@ -306,6 +345,9 @@ std::vector<Share> shares_of(const WeightedGraph& graph, std::span<const Group> 
   return shares;
 }
 
+// How many halves are grown of a small graph.
+int tries_for(NodeId nodes, bool hasty) { return hasty && nodes > 100 ? 2 : nodes > 2000 ? 4 : 10; }
+
 class Multisection {
  public:
   // smallest: of so many nodes that follow each other no halves are made; their vertices get the first one.
@@ -313,9 +355,7 @@ class Multisection {
       : tree_(tree),
         seed_(options.seed),
         smallest_(smallest),
-        tries_(options.hasty && tree.nodes() > 100 ? 2
-               : tree.nodes() > 2000               ? 4
-                                                   : 10),
+        tries_(tries_for(tree.nodes(), options.hasty)),
         node_(slot(graph.vertices())) {}
 
   void run(Share share, NodeId from, NodeId to, int threads) {
@@ -445,9 +485,9 @@ std::vector<NodeId> within(const WeightedGraph& graph, const NodeTree& tree, con
 
 }  // namespace multisection
 
-Index multisect_steps(Index vertices, Index edges, Index nodes, Index done) {
-  const Index of_a_vertex = nodes > 100 ? 40 : 100;
-  return of_a_vertex * (vertices + edges / 20) * (halvings(nodes) - done) + 1000 * nodes;
+Index multisect_steps(Index vertices, Index edges, Index nodes, bool hasty, Index done) {
+  const Index tries = multisection::tries_for(static_cast<NodeId>(nodes), hasty);
+  return (15 * vertices + 5 * edges) * (halvings(nodes) - done) + 650 * tries * nodes;
 }
 
 std::vector<NodeId> multisect(const WeightedGraph& graph, const NodeTree& tree, const MappingOptions& options) {

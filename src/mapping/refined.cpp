@@ -81,6 +81,16 @@ Index reach(const MappingProblem& problem) {
   return most;
 }
 
+// Whether messages stay near in the grid: planes through it cut few of them.
+bool stays_near(const MappingProblem& problem) {
+  for (const Coords& offset : problem.stencil.offsets()) {
+    for (std::size_t axis = 0; axis < offset.size(); ++axis) {
+      if (4 * std::abs(offset[axis]) > problem.grid.dims()[axis]) return false;
+    }
+  }
+  return reach(problem) <= 3;
+}
+
 // Whether tubes or strips are what fits: few axes, and all goes to cells that touch by the lattice's short vectors.
 bool suits_strips(const MappingProblem& problem) { return problem.grid.ndim() <= 3 && reach(problem) <= 1; }
 
@@ -98,8 +108,7 @@ class Divisions {
     const Index deepest = halvings(problem_.nodes.nodes());
     bool made = false;
     // Groups of about eight nodes are often best, or no planes at all, or a few; what leads far crosses many planes.
-    const bool is_near = reach(problem_) <= 3;
-    for (const Index planes : {is_near ? deepest - 4 : 0, is_near ? 0 : deepest - 4, Index{2}, deepest - 5, Index{3}}) {
+    for (const Index planes : {is_near_ ? deepest - 4 : 0, is_near_ ? 0 : deepest - 4, Index{2}, deepest - 5, Index{3}}) {
       if (planes >= 0 && planes < deepest && !tried_[static_cast<std::size_t>(planes)]) made |= attempt(planes);
     }
     for (Index planes = deepest - 3; !made && planes < deepest - 1; ++planes) made = planes >= 0 && attempt(planes);
@@ -114,11 +123,13 @@ class Divisions {
 
  private:
   bool attempt(Index planes) {
-    const Index cost =
-        multisect_steps(problem_.grid.size(), static_cast<Index>(graph_.cells.edge_count()), problem_.nodes.nodes(), planes);
+    const Index cost = multisect_steps(problem_.grid.size(), static_cast<Index>(graph_.cells.edge_count()),
+                                       problem_.nodes.nodes(), options_.hasty, planes);
     const double begun_s = options_.left_s ? options_.left_s() : 0;
+    // Where planes cut much, the first division without them is worth nearly all of the time.
+    const double until_left_s = is_near_ || planes > 0 || !best_.empty() ? until_left_s_ : until_left_s_ / 6;
     const double needed_s = slowness_ * static_cast<double>(cost) / static_cast<double>(steps_per_second);
-    if (options_.left_s ? begun_s - needed_s < until_left_s_ : spent_ + cost > most_steps_) return false;
+    if (options_.left_s ? begun_s - needed_s < until_left_s : spent_ + cost > most_steps_) return false;
     tried_[static_cast<std::size_t>(planes)] = true;
     MappingOptions own{.seed = seed_, .hasty = options_.hasty};
     GraphMap found(graph_.traffic, graph_.tree, [&] {
@@ -143,9 +154,10 @@ class Divisions {
   const MappingOptions& options_;
   Index most_steps_;
   double until_left_s_;
+  bool is_near_ = stays_near(problem_);
   std::uint64_t seed_ = options_.seed;
   std::array<bool, 64> tried_{};
-  double slowness_ = 1.5;
+  double slowness_ = 1.15;
   Index spent_ = 0;
   std::vector<GraphMap> best_;
 };
