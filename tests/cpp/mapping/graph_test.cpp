@@ -191,6 +191,30 @@ TEST(Pieces, TakeWholeGroupsAndCutWhereThatIsCheap) {
   }
 }
 
+// Gains as large as they can be, and weights that differ by less than a bucket of gains holds.
+TEST(Multisection, HeavyGroupsStayWholeAndTheLighterBondsAreCut) {
+  for (const std::int32_t heavy : {3, 70, 4000, 80'000'000}) {
+    // Four groups of four in a ring, all bound within, whose bonds to the next weigh 1, 2, 1, 2.
+    std::map<std::pair<int, int>, int> weights;
+    for (int group = 0; group < 4; ++group) {
+      for (int a = 0; a < 4; ++a) {
+        for (int b = a + 1; b < 4; ++b) weights[{4 * group + a, 4 * group + b}] = (heavy + a) / 2;
+      }
+      const int next = (4 * group + 4) % 16;
+      weights[std::minmax(4 * group + 1, next)] = 1 + group % 2;
+    }
+    const WeightedGraph graph = graph_of(16, weights);
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      MappingOptions options;
+      options.seed = seed;
+      const NodeTree halves{{8, 8}, {}, {1}};
+      EXPECT_EQ(cost_of(graph, halves, multisect(graph, halves, options)), 2) << heavy << ", seed " << seed;
+      const NodeTree quarters{{4, 4, 4, 4}, {}, {1}};
+      EXPECT_EQ(cost_of(graph, quarters, multisect(graph, quarters, options)), 6) << heavy << ", seed " << seed;
+    }
+  }
+}
+
 TEST(Multisection, StaysWithinGroups) {
   const WeightedGraph graph = torus(12);
   const NodeTree tree{{10, 20, 30, 40, 44}, {}, {1}};
