@@ -173,6 +173,9 @@ BENCHMARKS = -DRANKWISE_CORE="$(INSTALLED_CORE)" -DRANKWISE_TESTS=ON -DRANKWISE_
 bench: install
 	cmake -S . -B build/benchmarks $(BENCHMARKS)
 	cmake --build build/benchmarks --parallel 2 --target pingpong_osu exchange_direct halo
+	mkdir -p build/benchmarks/prefix/lib
+	ln -sfn "$(CURDIR)/include" build/benchmarks/prefix/include
+	ln -sf ../../librankwise.so ../../librankwise.so.0 build/benchmarks/prefix/lib/
 	-cmake -S . -B build/benchmarks-system $(BENCHMARKS) -DMPI_CXX_COMPILER="$$(command -v mpicxx.openmpi)"
 	-cmake --build build/benchmarks-system --parallel 2 --target fft3d_peers fft3d_batch
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/peers.py

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 import sources
-from harness import AS_ROOT, ended, load, median, options
+from harness import AS_ROOT, ended, keep_row, load, median, options
 
 from rankwise.observe.record import read_record
 from rankwise.units import format_time
@@ -285,6 +285,7 @@ def main() -> int:
                 of_all = median(ratios)
                 own, ours = map(format_time, medians)
                 times = (f"{own} {ours:>8}", str(of_all))
+                keep_row(f"halo of {case.name}, {case.ranks} ranks", "the program's own exchange", of_all)
                 failed |= of_all.low > case.time
             row = columns.format(case.name, case.ranks, lines, "same" if same else "OTHER", *counts, *times)
             print(row + ("  MISSED" if failed else ""), flush=True)

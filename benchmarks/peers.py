@@ -64,11 +64,13 @@ class Comparison:
         return ""
 
 
-_BENCH, _SYSTEM = "build/benchmarks/tests/cpp", "build/benchmarks-system/tests/cpp"
+_BENCH, _SYSTEM, _PREFIX = "build/benchmarks/tests/cpp", "build/benchmarks-system/tests/cpp", "build/benchmarks/prefix"
 COMPARISONS = (
     Comparison("ping-pong", f"beside.py ping-pong {_BENCH}/pingpong_osu", "loop of osu_latency", (f"{_BENCH}/pingpong_osu",)),
     Comparison("exchange", f"beside.py exchange {_BENCH}/exchange_direct", "MPI", (f"{_BENCH}/exchange_direct",)),
     Comparison("halo", f"beside.py halo {_BENCH}/halo 8,1,1 16,1,4 32,2,1 64,1,4", "MPI", (f"{_BENCH}/halo",)),
+    Comparison("neighbor lists", f"halo_ports.py {_PREFIX} --only atoms --no-bytes --mpi 'mpicc_abi mpifort mpiexec'",
+               "an exchange of atoms as in LAMMPS, by hand", (f"{_PREFIX}/lib/librankwise.so",)),
     Comparison("preload", "preload.py neighbor --cases 8,1 16,4 32,4 64,1", "MPI"),
     Comparison("fft", f"fft3d.py {_SYSTEM}/fft3d_peers --mpiexec mpiexec.openmpi --sizes 32,64,128 --ranks 1,2", "FFTW-MPI",
                (f"{_SYSTEM}/fft3d_peers",),
