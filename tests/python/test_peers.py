@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers.py"
 
 
@@ -23,3 +25,20 @@ def test_missing_peers_are_listed_and_a_busy_machine_is_named(tmp_path: Path) ->
     assert done.returncode == 6, done.stderr
     assert "Not valid: other programs took" in page and "0 rows, 0 of them lost" in page
     assert "- exchange (MPI): build/benchmarks/tests/cpp/exchange_direct is not built" in page
+
+
+def test_a_lost_row_comes_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PEERS.parent))
+    import peers
+
+    fft = next(one for one in peers.COMPARISONS if one.name == "fft")
+    rows = [
+        {"what": what, "peer": fft.peer, "ratio": ratio, "low": ratio - 0.1, "high": ratio + 0.1, "command": fft.command,
+         "why_lost": fft.reason(what)}
+        for what, ratio in (("FFT of 32^3 on 1 rank", 1.2), ("FFT of 64^3 on 1 rank", 1.3), ("FFT of 128^3 on 1 rank", 0.7))
+    ]  # fmt: skip
+    page = peers.table(rows, [], 0.0, 2)
+    reasons = page.split("Why rows were lost")[1].split("Measured by")[0]
+    assert "- FFT of 32^3 on 1 rank: FFTW-MPI leaves axes 0 and 1 exchanged" in reasons
+    assert "- FFT of 64^3 on 1 rank: the reason is not known." in reasons and "128^3" not in reasons
+    assert "Why rows were lost" not in peers.table(rows[2:], [], 0.0, 2)
