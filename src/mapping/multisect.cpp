@@ -164,22 +164,22 @@ class Halves {
  private:
   enum class State : std::uint8_t { unknown, waiting, done };
 
-  // What edges of a vertex weigh, to its own half and to the other one.
-  [[nodiscard]] std::array<std::int64_t, 2> weights_of(Vertex v) const {
-    std::array<std::int64_t, 2> weights{};
+  // Sets what a vertex would gain; returns what its edges to the other half weigh.
+  std::int64_t weigh(Vertex v) {
+    std::array<std::int64_t, 2> weights{};  // to its own half, to the other one
     for (const auto& edge : graph_.edges_of(v)) weights[side_[slot(edge.to)] ^ side_[slot(v)]] += edge.weight;
-    return weights;
+    gain_[slot(v)] = weights[1] - weights[0];
+    return weights[1];
   }
 
   void find_border() {
     cut_ = 0;
     border_.clear();
     for (Vertex v = 0; v < graph_.vertices(); ++v) {
-      const auto [own, other] = weights_of(v);
-      cut_ += other;
-      gain_[slot(v)] = other - own;
-      state_[slot(v)] = other == 0 ? State::unknown : State::waiting;
-      if (other != 0) border_.push_back(v);
+      const std::int64_t across = weigh(v);
+      cut_ += across;
+      state_[slot(v)] = across == 0 ? State::unknown : State::waiting;
+      if (across != 0) border_.push_back(v);
     }
     cut_ /= 2;
   }
@@ -193,8 +193,7 @@ class Halves {
   }
 
   void know(Vertex v) {
-    const auto [own, other] = weights_of(v);
-    gain_[slot(v)] = other - own;
+    weigh(v);
     state_[slot(v)] = State::waiting;
     border_.push_back(v);
     gains_.add(side_[slot(v)], v, gain_[slot(v)]);
