@@ -106,14 +106,13 @@ class Divisions {
   // Some found, the best first; none where there was no time for any.
   std::vector<GraphMap> best() {
     const Index deepest = halvings(problem_.nodes.nodes());
-    bool made = false;
     // Groups of about eight nodes are often best, or no planes at all, or a few; what leads far crosses many planes.
     for (const Index planes : {is_near_ ? deepest - 4 : 0, is_near_ ? 0 : deepest - 4, Index{2}, deepest - 5, Index{3}}) {
-      if (planes >= 0 && planes < deepest && !tried_[static_cast<std::size_t>(planes)]) made |= attempt(planes);
+      if (planes >= 0 && planes < deepest && !tried_[static_cast<std::size_t>(planes)]) attempt(planes);
     }
-    for (Index planes = deepest - 3; !made && planes < deepest - 1; ++planes) made = planes >= 0 && attempt(planes);
+    for (Index planes = std::max<Index>(0, deepest - 3); best_.empty() && planes < deepest - 1; ++planes) attempt(planes);
     const std::uint64_t last = seed_ + (options_.left_s ? 40 : 2);
-    while (made && seed_ < last) {
+    while (!best_.empty() && seed_ < last) {
       ++seed_;
       if (!attempt(0)) break;
     }
