@@ -285,7 +285,8 @@ def main() -> int:
                 of_all = median(ratios)
                 own, ours = map(format_time, medians)
                 times = (f"{own} {ours:>8}", str(of_all))
-                keep_row(f"halo of {case.name}, {case.ranks} ranks", "the program's own exchange", of_all)
+                own_exchange = "the program's own exchange" if PORTS[case.port].program else "MPI by hand, as in LAMMPS"
+                keep_row(f"halo of {case.name}, {case.ranks} ranks", own_exchange, of_all)
                 failed |= of_all.low > case.time
             row = columns.format(case.name, case.ranks, lines, "same" if same else "OTHER", *counts, *times)
             print(row + ("  MISSED" if failed else ""), flush=True)
