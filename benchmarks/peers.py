@@ -167,10 +167,15 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=Path("docs/peers.md"))
     parser.add_argument("--only", default="", help="comparisons, separated by commas")
     asked = parser.parse_args()
+    names = [one.name for one in COMPARISONS]
+    chosen = asked.only.split(",") if asked.only else names
+    for name in chosen:
+        if name not in names:
+            parser.error(f"--only '{name}' is no comparison: choose from {', '.join(names)}")
     rows, skipped, cores = [], [], len(os.sched_getaffinity(0))
     busy = _busy_cores()
     for one in COMPARISONS:
-        if asked.only and one.name not in asked.only.split(","):
+        if one.name not in chosen:
             continue
         why = one.missing()
         try:

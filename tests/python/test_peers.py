@@ -27,6 +27,15 @@ def test_missing_peers_are_listed_and_a_busy_machine_is_named(tmp_path: Path) ->
     assert "- exchange (MPI): build/benchmarks/tests/cpp/exchange_direct is not built" in page
 
 
+def test_a_comparison_that_is_not_there_is_a_usage_error_and_no_page_is_written(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, PEERS, "--only", "exchange,fft9", "--output", "peers.md"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and "--only 'fft9' is no comparison: choose from ping-pong, exchange, halo" in done.stderr
+    assert not (tmp_path / "peers.md").exists()
+
+
 def test_a_lost_row_comes_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(PEERS.parent))
     import peers
