@@ -57,6 +57,39 @@ Index EventClock::most_in_one_direction(Id first, Id end) const {
   return std::max(messages[0], messages[1]);
 }
 
+double EventClock::least_s() const {
+  std::vector<double> done_s(part_.passages.size(), 0.0);  // after the step's begin
+  double latest_s = 0.0;
+  for (std::size_t rank = 0; rank < states_.size(); ++rank) {
+    double begin_s = ready_s_[rank];
+    const std::size_t end = end_of_steps(rank);
+    for (std::size_t step = part_.first_step[rank]; step < end; ++step) {
+      const Id first = part_.steps[step];
+      const Id last = part_.steps[step + 1];
+      double step_s = std::max(busy_s(first, last), own_s(first, last));
+      for (Id id = first; id < last; ++id) {
+        const Walk::Transfer& transfer = part_.transfers[id];
+        for (std::size_t i = transfer.first_after; i < transfer.first_after + transfer.after; ++i) {
+          done_s[id] = std::max(done_s[id], done_s[part_.after[i]]);
+        }
+        const Passage& passage = part_.passages[id];
+        if (passage.sends) latest_s = std::max(latest_s, begin_s + done_s[id] + own_[part_.partners[id]].time_s);
+        if (!passage.moves) {
+          done_s[id] += transfer.compute_s;
+        } else if (waits(id)) {
+          done_s[id] += own_[id].time_s;
+        } else if (mode_ == SendMode::send) {
+          done_s[id] += own_[id].gap_s;
+        }
+        step_s = std::max(step_s, done_s[id]);
+      }
+      begin_s += step_s;
+    }
+    latest_s = std::max(latest_s, begin_s);
+  }
+  return latest_s;
+}
+
 bool EventClock::run(History* history, double most_s) {
   history_ = history;
   for (std::size_t rank = 0; rank < states_.size(); ++rank) begin(static_cast<Id>(rank), ready_s_[rank]);
@@ -125,24 +158,33 @@ EventClock::Own EventClock::own_of(Id id, Index most) const {
 
 void EventClock::begin(Id rank, double now_s) {
   State& state = states_[rank];
-  const std::size_t end = rank + 1 < part_.first_step.size() ? part_.first_step[rank + 1] : part_.steps.size() - 1;
+  const std::size_t end = end_of_steps(rank);
   std::size_t step = part_.first_step[rank] + state.step;
   while (step < end && part_.steps[step] == part_.steps[step + 1]) ++step;
   ready_s_[rank] = now_s;
   if (step == end) return;
   state = {now_s,
            now_s,
-           0.0,
+           busy_s(part_.steps[step], part_.steps[step + 1]),
            own_s(part_.steps[step], part_.steps[step + 1]),
            step + 1 - part_.first_step[rank],
            part_.steps[step + 1] - part_.steps[step]};
-  for (Id id = part_.steps[step]; id < part_.steps[step + 1]; ++id) {
-    waits_[id] = part_.transfers[id].after;
-    if (part_.passages[id].moves && part_.transfers[id].together) state.busy_s += price(id).overhead_s;
-  }
+  for (Id id = part_.steps[step]; id < part_.steps[step + 1]; ++id) waits_[id] = part_.transfers[id].after;
   for (Id id = part_.steps[step]; id < part_.steps[step + 1]; ++id) {
     if (part_.transfers[id].after == 0) post(id, now_s);
   }
+}
+
+std::size_t EventClock::end_of_steps(std::size_t rank) const {
+  return rank + 1 < part_.first_step.size() ? part_.first_step[rank + 1] : part_.steps.size() - 1;
+}
+
+double EventClock::busy_s(Id first, Id end) const {
+  double busy_s = 0.0;
+  for (Id id = first; id < end; ++id) {
+    if (part_.passages[id].moves && part_.transfers[id].together) busy_s += price(id).overhead_s;
+  }
+  return busy_s;
 }
 
 double EventClock::own_s(Id first, Id end) const {

@@ -23,6 +23,8 @@ class EventClock {
   EventClock(SendMode mode, const Walk::Part& part, Walk::Priced priced, const Placement& placement, LoadsOfUses& loads,
              const Prices& work, std::vector<double>& ready_s);
 
+  // What no order of events goes below: of each rank the least that its steps take, one after the other.
+  [[nodiscard]] double least_s() const;
   // Notes in history what is followed. Whether it is all done within most_s; else the times are not found.
   bool run(History* history, double most_s);
 
@@ -65,6 +67,8 @@ class EventClock {
   [[nodiscard]] Own own_of(Id id, Index most) const;
   void handle(const Event& event, double now_s);
   void begin(Id rank, double now_s);
+  [[nodiscard]] std::size_t end_of_steps(std::size_t rank) const;
+  [[nodiscard]] double busy_s(Id first, Id end) const;
   [[nodiscard]] double own_s(Id first, Id end) const;
   void post(Id id, double now_s);
   void set_out(Id send, double now_s);

@@ -2,24 +2,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace rankwise {
 
 namespace {
 
-constexpr std::size_t most_settled_at_once = 256;
-constexpr double least_s = 1e-18;  // of a flow, so that all rates are numbers
+constexpr std::size_t one_in = 256;   // flows, which are settled at once
+constexpr double least_part = 0.005;  // of what flows take, between two times at which others are settled
+constexpr double least_s = 1e-18;     // of a flow, so that all rates are numbers
 
 }  // namespace
 
-void Flows::Ends::set(const End& end) {
-  while (nodes_.size() <= 2 * std::size_t{end.place}) {
+void Flows::Ends::make_room(Place place) {
+  while (nodes_.size() <= 2 * std::size_t{place}) {
     const std::size_t places = nodes_.size();
     nodes_.insert(nodes_.begin(), places / 2, End{});
     nodes_.resize(2 * places);
-    for (std::size_t node = places - 1; node > 0; --node) nodes_[node] = std::min(nodes_[2 * node], nodes_[2 * node + 1]);
+    for (std::size_t node = places - 1; node > 0; --node) find_earlier(node);
   }
+}
+
+void Flows::Ends::set(const std::vector<End>& ends) {
+  constexpr std::size_t steps_of_one = 8;  // as many of the others as one alone takes
+  if (ends.size() * steps_of_one < nodes_.size() / 2) {
+    for (const End& end : ends) set(end);
+    return;
+  }
+  for (const End& end : ends) nodes_[nodes_.size() / 2 + end.place] = end;
+  for (std::size_t node = nodes_.size() / 2 - 1; node > 0; --node) find_earlier(node);
+}
+
+void Flows::Ends::set(const End& end) {
+  make_room(end.place);
   std::size_t node = nodes_.size() / 2 + end.place;
   nodes_[node] = end;
   while (node /= 2) {
@@ -49,8 +65,8 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
     const double spared_s = resource.flows.empty() ? std::min(use.hold.excess_s, now_s - resource.left_s) : 0.0;
     const double held_s = use.hold.time_s - spared_s;
     if (held_s <= 0) continue;
-    flow.way.push_back({use.resource, held_s});
-    resource.flows.push_back(place);
+    resource.flows.emplace_back(place, static_cast<std::uint32_t>(flow.way.size()));
+    flow.way.push_back({use.resource, held_s, static_cast<std::uint32_t>(resource.flows.size() - 1)});
     resource.asked += held_s * flow.fastest;
     if (binds(resource)) change(use.resource, now_s);
     most = std::max(most, resource.asked);
@@ -58,9 +74,15 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
   // Until rates are found it has no more than the others leave it.
   flow.rate = flow.fastest / most;
   ++under_way_;
-  flow.own_s = message.own_s;
-  own_s_ += message.own_s;
+  count(now_s);
+  duration_s_ += 1 / flow.rate;
   ends_.set({now_s + message.own_s * most, id, place});
+}
+
+void Flows::count(double now_s) {
+  if (now_s > that_s_ * (1 + rounding)) at_one_time_ = 0;
+  ++at_one_time_;
+  that_s_ = now_s;
 }
 
 void Flows::change(std::size_t resource, double now_s) {
@@ -72,8 +94,8 @@ void Flows::change(std::size_t resource, double now_s) {
 
 double Flows::due_s() const {
   if (changed_.empty()) return never;
-  if (under_way_ <= most_settled_at_once) return changed_s_;
-  return std::max(changed_s_, settled_s_ + 0.01 * own_s_ / static_cast<double>(under_way_));
+  if (under_way_ <= one_in * at_one_time_) return changed_s_;
+  return std::max(changed_s_, settled_s_ + least_part * duration_s_ / static_cast<double>(under_way_));
 }
 
 Flows::Id Flows::end(double now_s) {
@@ -81,11 +103,13 @@ Flows::Id Flows::end(double now_s) {
   ends_.set({never, 0, place});
   Flow& flow = flows_[place];
   --under_way_;
-  own_s_ = under_way_ == 0 ? 0.0 : own_s_ - flow.own_s;
+  count(now_s);
+  duration_s_ = under_way_ == 0 ? 0.0 : duration_s_ - 1 / flow.rate;
   for (const Held& held : flow.way) {
     Resource& resource = resources_[held.resource];
-    const auto at = std::find(resource.flows.begin(), resource.flows.end(), place);
-    *at = resource.flows.back();
+    const auto [moved, way] = resource.flows.back();
+    flows_[moved].way[way].at = held.at;
+    resource.flows[held.at] = {moved, way};
     resource.flows.pop_back();
     resource.left_s = now_s;
     if (binds(resource)) change(held.resource, now_s);
@@ -108,8 +132,11 @@ void Flows::settle(double now_s) {
     if (std::abs(flow.rate - flow.rate_before) <= rounding * flow.rate) continue;
     flow.left = std::max(0.0, flow.left - flow.rate_before * (now_s - flow.since_s));
     flow.since_s = now_s;
-    ends_.set({now_s + flow.left / flow.rate, flow.id, place});
+    duration_s_ += 1 / flow.rate - 1 / flow.rate_before;
+    new_ends_.push_back({now_s + flow.left / flow.rate, flow.id, place});
   }
+  ends_.set(new_ends_);
+  new_ends_.clear();
   changed_.clear();
   resources_of_them_.clear();
   together_.clear();
@@ -126,7 +153,7 @@ void Flows::gather(std::size_t first) {
     resources_of_them_.push_back(at);
     // One that is enough for all binds none, and what changes there now and changed before is known to be changed.
     if (!resource.changed && !binds(resource)) continue;
-    for (const Place place : resource.flows) {
+    for (const auto& [place, way] : resource.flows) {
       if (flows_[place].found) continue;
       flows_[place].found = true;
       together_.push_back(place);
@@ -137,6 +164,7 @@ void Flows::gather(std::size_t first) {
 
 void Flows::fix(Flow& flow, double rate) {
   flow.fixed = true;
+  --open_;
   flow.rate = rate;
   for (std::size_t i = flow.first_use; i < flow.first_use + flow.uses; ++i) {
     Binding& binding = bindings_[uses_[i].number];
@@ -155,6 +183,7 @@ void Flows::share() {
   }
   uses_.clear();
   by_most_.clear();
+  open_ = together_.size();
   for (const Place place : together_) {
     Flow& flow = flows_[place];
     flow.fixed = false;
@@ -172,32 +201,59 @@ void Flows::share() {
   }
   // The bytes a second of all go up together, until a flow or a resource allows no more. What a resource allows only grows while
   // flows that have less are fixed, so that the least is found by looking at it again.
-  std::sort(by_most_.begin(), by_most_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   const auto allowed = [](const Binding& binding) { return binding.free / binding.weight; };
   for (const std::size_t at : resources_of_them_) {
-    if (binds(resources_[at])) levels_.push({allowed(bindings_[resources_[at].number]), at});
+    if (binds(resources_[at])) levels_.emplace_back(allowed(bindings_[resources_[at].number]), at);
   }
-  for (const auto& [most, next] : by_most_) {
-    while (!flows_[next].fixed) {
-      while (!levels_.empty()) {
-        const auto [level, at] = levels_.top();
-        const Binding& binding = bindings_[resources_[at].number];
-        if (binding.open > 0 && allowed(binding) <= level * (1 + rounding)) break;
-        levels_.pop();
-        if (binding.open > 0) levels_.push({allowed(binding), at});
-      }
-      if (levels_.empty() || most <= levels_.top().first * (1 + rounding)) {
-        fix(flows_[next], flows_[next].fastest);
-        continue;
-      }
-      const auto [level, at] = levels_.top();
-      levels_.pop();
-      for (const Place place : resources_[at].flows) {
-        if (!flows_[place].fixed) fix(flows_[place], std::min(level / flows_[place].bytes, flows_[place].fastest));
+  std::ranges::make_heap(levels_, std::greater{});
+  const auto pop = [this] {
+    std::ranges::pop_heap(levels_, std::greater{});
+    const Level level = levels_.back();
+    levels_.pop_back();
+    return level;
+  };
+  const auto least_allowed = [&] {
+    while (open_ > 0 && !levels_.empty()) {
+      const auto [level, at] = levels_.front();
+      const Binding& binding = bindings_[resources_[at].number];
+      if (binding.open > 0 && allowed(binding) <= level * (1 + rounding)) return level;
+      pop();
+      if (binding.open == 0) continue;
+      levels_.emplace_back(allowed(binding), at);
+      std::ranges::push_heap(levels_, std::greater{});
+    }
+    return never;
+  };
+  const auto fill = [&] {
+    const auto [level, at] = pop();
+    for (const auto& [place, way] : resources_[at].flows) {
+      if (!flows_[place].fixed) fix(flows_[place], std::min(level / flows_[place].bytes, flows_[place].fastest));
+    }
+  };
+  const auto forget_fixed = [this] { std::erase_if(by_most_, [this](const auto& one) { return flows_[one.second].fixed; }); };
+  // Flows that can take no more than is allowed now have that in any order. As long as that settles most, nothing is sorted.
+  for (std::size_t before = 2 * by_most_.size() + 1; 2 * by_most_.size() < before;) {
+    before = by_most_.size();
+    const double level = least_allowed() * (1 + rounding);
+    for (const auto& [most, place] : by_most_) {
+      if (most <= level) fix(flows_[place], flows_[place].fastest);
+    }
+    forget_fixed();
+    const double least_most = by_most_.empty() ? never : std::ranges::min_element(by_most_)->first;
+    while (least_allowed() * (1 + rounding) < least_most) fill();
+    forget_fixed();
+  }
+  std::ranges::sort(by_most_);
+  for (const auto& [most, place] : by_most_) {
+    while (!flows_[place].fixed) {
+      if (most <= least_allowed() * (1 + rounding)) {
+        fix(flows_[place], flows_[place].fastest);
+      } else {
+        fill();
       }
     }
   }
-  levels_ = {};
+  levels_.clear();
 }
 
 }  // namespace rankwise

@@ -6,10 +6,9 @@
 // length are delayed by, it is not (Hold::excess_s), where the resource was free for as long before.
 #pragma once
 
-#include <compare>
+#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <queue>
 #include <utility>
 #include <vector>
 
@@ -35,8 +34,8 @@ class Flows {
   };
   // Each id once. Times do not go back from call to call.
   void start(Id id, double now_s, const Message& message, const std::vector<Use>& way);
-  // When rates are to be found again, for what has started and ended; never: nothing has. At once while there are few flows; of
-  // many not before a hundredth of what they take alone in the mean has gone by, so that not each of them changes the rates of all.
+  // When rates are to be found again, for what has started and ended; never: nothing has. At once where that was one in 256 of the
+  // flows at one time; else not before 0.5 % of what they take in the mean has gone by, so that not each changes the rates of all.
   [[nodiscard]] double due_s() const;
   void settle(double now_s);
   // When the next flow ends, as rates are; never: none is under way.
@@ -49,6 +48,7 @@ class Flows {
   struct Held {
     std::size_t resource;
     double held_s;
+    std::uint32_t at;  // its place among the resource's flows
   };
   struct Flow {
     Id id;
@@ -58,7 +58,6 @@ class Flows {
     double rate_before;
     double fastest;
     double bytes;
-    double own_s;
     bool fixed = false;         // its rate is found
     bool found = false;         // it belongs to those whose rates are being found
     std::size_t first_use = 0;  // of the resources that bind
@@ -66,10 +65,10 @@ class Flows {
     std::vector<Held> way;
   };
   struct Resource {
-    std::vector<Place> flows;
-    double asked = 0.0;        // time that its flows would take at their fastest
-    double left_s = -never;    // when the last one was over
-    std::uint32_t number = 0;  // among those that bind
+    std::vector<std::pair<Place, std::uint32_t>> flows;  // and where in its way each has the resource
+    double asked = 0.0;                                  // time that its flows would take at their fastest
+    double left_s = -never;                              // when the last one was over
+    std::uint32_t number = 0;                            // among those that bind
     bool changed = false;
     bool found = false;
   };
@@ -88,7 +87,8 @@ class Flows {
     double time_s = never;
     Id id = 0;
     Place place = 0;
-    auto operator<=>(const End&) const = default;
+    bool operator<(const End& other) const { return time_s != other.time_s ? time_s < other.time_s : id < other.id; }
+    bool operator==(const End&) const = default;
   };
   // The ends of all places, so that the earliest is known and changed in few steps: a tournament (Knuth, The Art of Computer
   // Programming, volume 3, section 5.4.1).
@@ -96,12 +96,17 @@ class Flows {
    public:
     [[nodiscard]] const End& earliest() const { return nodes_[1]; }
     void set(const End& end);
+    // Likewise of many at once.
+    void set(const std::vector<End>& ends);
 
    private:
+    void make_room(Place place);
+    void find_earlier(std::size_t node) { nodes_[node] = std::min(nodes_[2 * node], nodes_[2 * node + 1]); }
     std::vector<End> nodes_ = std::vector<End>(2);  // the earlier of nodes 2 i and 2 i + 1 is node i; places are the last half
   };
 
   [[nodiscard]] static bool binds(const Resource& resource) { return resource.asked > 1 + rounding; }
+  void count(double now_s);
   void change(std::size_t resource, double now_s);
   // The flows whose rates depend on those that pass a resource.
   void gather(std::size_t resource);
@@ -114,17 +119,21 @@ class Flows {
   std::vector<std::size_t> changed_;
   double changed_s_ = 0.0;  // when the first of them did
   double settled_s_ = -1.0;
+  std::size_t at_one_time_ = 0;  // how many have started and ended
+  double that_s_ = -1.0;         // the latest such time
   std::size_t under_way_ = 0;
-  double own_s_ = 0.0;  // of all of them together
+  double duration_s_ = 0.0;  // of all of them together, as rates are
   // Of those whose rates are being found:
   std::vector<Place> together_;
+  std::size_t open_ = 0;                           // how many have no rate yet
   std::vector<std::pair<double, Place>> by_most_;  // bytes a second
   std::vector<std::size_t> resources_of_them_;
   std::vector<Binding> bindings_;
   std::vector<BindingUse> uses_;  // flow by flow
   std::vector<std::size_t> to_visit_;
   using Level = std::pair<double, std::size_t>;  // bytes a second that a resource allows each flow
-  std::priority_queue<Level, std::vector<Level>, std::greater<>> levels_;
+  std::vector<Level> levels_;                    // a heap
+  std::vector<End> new_ends_;
   Ends ends_;
 };
 

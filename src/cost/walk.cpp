@@ -397,7 +397,7 @@ std::optional<Cost> Walk::follow_on(Index block_bytes, const Placement* placemen
     by_events = placement_ && placement == &*placement_ && !as_timed && (!part.census || !crosses_unknown_levels(machine));
     if (by_events) {
       EventClock clock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s);
-      if (loads.busiest().held_s > most_s || !clock.run(history, most_s)) return std::nullopt;
+      if (std::max(loads.busiest().held_s, clock.least_s()) > most_s || !clock.run(history, most_s)) return std::nullopt;
       continue;
     }
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;

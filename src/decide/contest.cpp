@@ -134,6 +134,13 @@ Ranked ranked_by(const Candidate& candidate, const Walk& walk, Index block_bytes
 // By picoseconds, so that what costs the same stays in order whatever was rounded.
 bool is_faster(const Ranked& a, const Ranked& b) { return std::llround(1e12 * a.time_s) < std::llround(1e12 * b.time_s); }
 
+// The best is the first named of those that take so much longer than the fastest at most: less is not told apart.
+constexpr double told_apart = 1.001;
+constexpr double picosecond_s = 1e-12;
+double as_fast_s(double fastest_s) { return told_apart * fastest_s + picosecond_s; }
+// What one takes at most next to which another is not as fast.
+double faster_s(double time_s) { return (time_s - picosecond_s) / told_apart; }
+
 }  // namespace
 
 std::vector<Ranked> Contest::priced(Index block_bytes, const Machine& machine) const {
@@ -154,30 +161,43 @@ std::vector<Ranked> Contest::ranked(Index block_bytes, const Machine& machine) c
   std::vector<Ranked> ranked = priced(block_bytes, machine);
   const std::vector<Ranked> empty = priced(0, machine);
   for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i].empty_s = empty[i].time_s;
-  std::stable_sort(ranked.begin(), ranked.end(), is_faster);
+  const double fastest_s = std::ranges::min(ranked, {}, &Ranked::time_s).time_s;
+  const auto best = std::ranges::find_if(ranked, [&](const Ranked& one) { return one.time_s <= as_fast_s(fastest_s); });
+  std::rotate(ranked.begin(), best, best + 1);
+  std::stable_sort(ranked.begin() + 1, ranked.end(), is_faster);
   return ranked;
 }
 
 Ranked Contest::first(Index block_bytes, const Machine& machine) const {
-  constexpr double picosecond_s = 1e-12;  // what takes so little longer is as fast
-  std::size_t best = 0;
-  std::optional<Ranked> ranked;
-  // Messages one by one mostly take longer than in flight: they come last, followed no further than the best takes.
+  std::vector<std::optional<Ranked>> known(walks_.size());
+  std::vector<double> longer_than_s(walks_.size(), 0.0);
+  double fastest_s = Flows::never;
+  std::size_t best = 0;  // the first named of those as fast
+  const auto follow = [&](std::size_t i, double most_s) {
+    between_();
+    longer_than_s[i] = most_s;
+    if (const std::optional<Cost> cost = walks_[i].cost_within(most_s, block_bytes, machine)) {
+      known[i] = ranked_by({}, walks_[i], block_bytes, *cost);
+      fastest_s = std::min(fastest_s, cost->time_s());
+    }
+  };
+  const auto is_best = [&](std::size_t i) { return known[i] && known[i]->time_s <= as_fast_s(fastest_s); };
+  // Messages one by one mostly take longer than in flight: they come last. Each is followed no further than it can be the best.
   for (const bool one_by_one : {false, true}) {
     for (std::size_t i = 0; i < walks_.size(); ++i) {
       if (is_blocking(walks_[i].mode()) != one_by_one) continue;
-      between_();
-      const double most_s = ranked ? ranked->time_s + picosecond_s : Flows::never;
-      const std::optional<Cost> cost = walks_[i].cost_within(most_s, block_bytes, machine);
-      if (!cost) continue;
-      const Ranked one = ranked_by({}, walks_[i], block_bytes, *cost);
-      if (ranked && (is_faster(*ranked, one) || (i > best && !is_faster(one, *ranked)))) continue;
-      best = i;
-      ranked = one;
+      const double best_s = known[best] ? known[best]->time_s : Flows::never;
+      follow(i, i < best ? as_fast_s(fastest_s) : faster_s(best_s));
+      if (!is_best(best) || (i < best && is_best(i))) best = i;
     }
   }
-  ranked->candidate = std::ranges::find(entries_, best, &Entry::walk)->candidate;
-  return *ranked;
+  // What was left for one that then was not the best itself may be as fast as the one that is.
+  for (std::size_t i = 0; i < best; ++i) {
+    if (!known[i] && longer_than_s[i] < as_fast_s(fastest_s)) follow(i, as_fast_s(fastest_s));
+    if (is_best(i)) best = i;
+  }
+  known[best]->candidate = std::ranges::find(entries_, best, &Entry::walk)->candidate;
+  return *known[best];
 }
 
 Ranked Contest::ranked_one(const Candidate& candidate, Index block_bytes, const Machine& machine) const {
@@ -232,7 +252,7 @@ bool same_algorithm(const Ranked& a, const Ranked& b) {
   return a.candidate.algorithm == b.candidate.algorithm && a.candidate.replication == b.candidate.replication;
 }
 
-bool equal_time(const Ranked& a, const Ranked& b) { return std::abs(a.time_s - b.time_s) <= 1e-9 * b.time_s; }
+bool equal_time(const Ranked& a, const Ranked& b) { return a.time_s <= as_fast_s(b.time_s) && b.time_s <= as_fast_s(a.time_s); }
 
 bool overlap(const Ranked& a, const Ranked& b) { return a.low_s <= b.high_s && b.low_s <= a.high_s; }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "../figures.hpp"
 #include "../machine.hpp"
 #include "../refused.hpp"
 #include "schedule/collectives.hpp"
@@ -103,6 +104,32 @@ TEST(Walk, NothingIsDoneBeforeTheBusiestResourceHasPassedMostOfIt) {
   EXPECT_EQ(of_none.time_s(), 3.0);
   of_none.finish_s = {1.0, 4.0, 2.0};
   EXPECT_EQ(of_none.time_s(), 4.0);
+}
+
+// Nothing that bounds the time from below, and so cuts the walk short, is more than the time.
+TEST(Walk, WhatIsDoneWithinATimeIsNotGivenUpBefore) {
+  int found = 0;
+  const auto expect_within = [&found](const std::string& name, const ExchangeSpec& spec, const Placement& placement) {
+    const Machine machine = rankwise_test::shared_machine();
+    const Walk walk = Walk(spec).at(placement);
+    for (const Index bytes : {0, 30, 700, 50'000}) {
+      const Cost cost = walk.cost(bytes, machine);
+      const std::optional<Cost> within = walk.cost_within(cost.time_s() * (1 + 1e-9), bytes, machine);
+      ASSERT_TRUE(within) << name << ", " << bytes << " B";
+      EXPECT_EQ(within->finish_s, cost.finish_s);
+      EXPECT_FALSE(walk.cost_within(cost.time_s() * (1 - 1e-6), bytes, machine)) << name << ", " << bytes << " B";
+      ++found;
+    }
+  };
+  for (const bool periodic : {true, false}) {
+    for (const Index ranks_per_node : {1, 4, 24}) {
+      const rankwise_test::Where where{
+          {4, 6}, {periodic, !periodic}, {2, 1}, Shell::full, Placement::blocked(24, ranks_per_node), Index{1'000}};
+      rankwise_test::each_exchange(
+          where, [&](const std::string& name, const ExchangeSpec& spec) { expect_within(name, spec, where.placement); });
+    }
+  }
+  EXPECT_GT(found, 400);
 }
 
 TEST(Walk, PlainSendsWaitFromTheLargestThresholdOfAllLinksOn) {
