@@ -393,8 +393,9 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
   std::vector<std::vector<LinkedSchedules>> directions(includes_reduce(spec) ? 2 : 1);  // the import and the way back
   std::size_t ranks = 0;
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
-    const ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
-                            Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
+    ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
+                      Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
+    if (Representatives(program_of(line)).are_too_many()) line = closed(line);
     const Representatives chosen(program_of(line));
     Partners partners(chosen.grid());
     for (std::size_t direction = 0; direction < directions.size(); ++direction) {

@@ -126,6 +126,20 @@ TEST_P(FewStandForAll, OnShortOpenGridsToAFewPercentInTheMean) {
   }
 }
 
+TEST_P(FewStandForAll, OnOpenLinesThatHaveTooManyRanks) {
+  for (const std::string& algorithm : with_window()) {
+    if (!why_not(algorithm, GetParam(), Shell::full).empty()) continue;
+    for (const int k : {16, 20, 35}) {
+      const Both both(make_spec(algorithm, GetParam(), {36, 4}, {false, false}, {k, 2}));
+      for (const Index bytes : {0, 20000}) {
+        const double ratio = both.few_s(bytes) / both.all_s(bytes);
+        EXPECT_GE(ratio, 0.3) << algorithm << " k=" << k << ", " << bytes;
+        EXPECT_LE(ratio, 1.3) << algorithm << " k=" << k << ", " << bytes;
+      }
+    }
+  }
+}
+
 TEST(Few, OfOneRankAreOne) {
   // It only copies its block to the images of itself.
   for (const SendMode mode : {SendMode::ssend, SendMode::send, SendMode::isend, SendMode::isend_self}) {
