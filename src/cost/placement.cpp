@@ -162,6 +162,7 @@ constexpr Index few_lookups = 1 << 15;
 constexpr Index most_nodes = 16;
 constexpr Index least_ranks = 512;  // of small nodes more are counted, so that ranks of every kind are seen
 constexpr Index most_units = 4;     // of a level above
+constexpr Index most_lookups = 1 << 27;
 
 // Finds the ranks at some offsets from a rank: what each axis adds to its number is looked up.
 class PartnerRanks {
@@ -441,7 +442,8 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
 
   const std::size_t size = partners.size() * census.spans;
   const Index each = std::max<Index>(1, placement_.is_blocked() ? placement_.ranks_per_node() : 1);
-  const Index count = std::max(most_nodes, least_ranks / each);
+  const Index affordable = most_lookups / (each * std::max<Index>(1, static_cast<Index>(lookups)));
+  const Index count = std::clamp(affordable, most_units, std::max(most_nodes, least_ranks / each));
   for (const Index node : chosen(placement_.nodes(), placement_.ranks(), lookups, count)) {
     UnitCounts unit{UnitCounts::Of::node, 0, std::vector<std::uint32_t>(size, 0)};
     sockets.clear();
