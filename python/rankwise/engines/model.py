@@ -80,15 +80,14 @@ class Model:
         """Return the 95 % interval of what a program that sends messages of some sizes costs.
 
         ``cost_on`` says what it costs on a machine; ``others``: what the machine may be, too, and quicker. ``width``: by how
-        much (a logarithm) the profile's figures may be wrong, all in all; None: priced with all of them at their ends, as if
-        they erred together. In logarithms, of independent errors: what is not known of the profile's figures, what the judge
-        itself errs by, and how far the machine drifts from one session to the next, where its history tells.
+        much (a logarithm) messages may be wrong in the mean; None: by as much as those of any size. It is priced with all
+        figures at their ends, as if they erred together. In logarithms, of independent errors: what is not known of the
+        profile's figures, what the judge itself errs by, and how far the machine drifts from one session to the next, where
+        its history tells.
         """
 
         def end_s(sign: int, machine: _core.Machine, found: _core.Cost | _core.Ranked) -> float:
-            known = width
-            if known is None:
-                known = log_ratio(cost_on(self._at_end(machine, mode, sizes, sign)).time_s, found.time_s)
+            known = log_ratio(cost_on(self._at_end(machine, mode, sizes, sign, width)).time_s, found.time_s)
             simulated_s = found.low_s if sign < 0 else found.high_s
             all_in_all = math.hypot(known, self._drift, log_ratio(simulated_s, found.time_s))
             return found.time_s * math.exp(sign * min(all_in_all, _MOST_WIDTH))
@@ -96,10 +95,15 @@ class Model:
         lowest_s = min(end_s(-1, other, cost_on(other)) for other in others) if others else math.inf
         return min(end_s(-1, self.machine, cost), lowest_s), end_s(1, self.machine, cost)
 
-    def _at_end(self, machine: _core.Machine, mode: str, sizes: Sequence[int], sign: int) -> _core.Machine:
+    def _at_end(
+        self, machine: _core.Machine, mode: str, sizes: Sequence[int], sign: int, width: float | None
+    ) -> _core.Machine:
         """Return the machine with figures at the quicker (-1) or slower (1) ends of their 95 % intervals."""
-        need = _NEEDS[mode]
-        links = {name: math.exp(sign * max(self._width_of(name, need, size) for size in sizes)) for name in self.links}
+
+        def width_of(name: str) -> float:
+            return max(self._width_of(name, _NEEDS[mode], size) for size in sizes) if width is None else width
+
+        links = {name: math.exp(sign * min(width_of(name), _MOST_WIDTH)) for name in self.links}
         return machine.slower(links, {kind: math.exp(sign * self._width_shared(kind)) for kind in KINDS})
 
     def _width_shared(self, kind: str) -> float:
@@ -110,12 +114,6 @@ class Model:
         low, high = resource.ci
         return min(math.log(max(resource.bytes_per_s / low, high / resource.bytes_per_s, 1.0)), MOST_HALF_WIDTH)
 
-    def _width_of_busiest(self, cost: _core.Cost) -> float:
-        """Return by how much (a logarithm) a time may be wrong for the rate of the resource that is busy longest."""
-        resource, _, held_s, _ = cost.busiest
-        kind = resource.partition("-")[0]
-        return self._width_shared(kind) * min(1.0, held_s / cost.time_s) if kind in KINDS and cost.time_s > 0 else 0.0
-
     def price(self, program: Program, block_bytes: int, placement: _core.Placement) -> Price:
         """Price a program of ranks that are placed. Raises InputError where the profile lacks a link class."""
         of_program = judged(program, placement)
@@ -125,9 +123,7 @@ class Model:
 
         cost = cost_on(self.machine)
         sizes = sizes_of(of_program.message_blocks, block_bytes)
-        width = None
-        if isinstance(program.schedules, PhasedStep) and (step := self._width_of_step(program, placement)) is not None:
-            width = math.hypot(step, self._width_of_busiest(cost))
+        width = self._width_of_step(program, placement) if isinstance(program.schedules, PhasedStep) else None
         notes = [*program.notes, *self.notes(program.mode, sizes, placement)]
         others = self.quicker(placement)
         if program.limits_count and (limitless := self.machine.where_sends_may_go_on()) is not None:

@@ -163,4 +163,5 @@ def test_figures_of_which_nothing_is_known_have_an_interval_all_the_same(profile
     cost = _core.Exchange("direct", "isend", [4, 4], [True] * 2, [1] * 2, "full", 1).judged(_core.Placement.blocked(16, 4))
     machine = machine_of_profile(profile)
     low_s, high_s = Model(profile).interval("isend", [8], cost.cost(8, machine), lambda on: cost.cost(8, on), [], 1000.0)
-    assert 0 < low_s < 1e-20 and 1e10 < high_s < math.inf
+    # Links may take no time at all or for ever; what they share passes no more than it does.
+    assert 0 < low_s < cost.cost(8, machine).time_s and 1e10 < high_s < math.inf
