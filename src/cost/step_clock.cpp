@@ -90,6 +90,8 @@ void StepClock::complete(Id rank, Id first, Id end, Index rounds) {
     ready_s = timed_ ? timed_together(rank, first, end) : together(rank, first, end);
   } else {
     if (mode_ == SendMode::send) space_arrivals(rank, first, end);
+    // Messages in flight that come after each other are a gap apart, too.
+    if (mode_ == SendMode::isend || mode_ == SendMode::persistent) ready_s += apart(first, end).further_s;
     for (Id i = first; i < end; ++i) ready_s = std::max(ready_s, done_s_[i]);
   }
   for (Id i = first; timed_ && i < end; ++i) {
@@ -131,21 +133,15 @@ void StepClock::space_arrivals(Id rank, Id first, Id end) {
   for (const Id id : arrivals_) last_s = done_s_[id] = std::max({done_s_[id], shared_s_[id]});
 }
 
-double StepClock::together(Id rank, Id first, Id end) {
-  double start_s = ready_s_[rank];
-  double first_s = 0.0;
-  double shared_s = 0.0;
+StepClock::Apart StepClock::apart(Id first, Id end) {
+  Apart apart;
   double largest_gap_s = 0.0;
-  double busy_s = 0.0;
   tally_.clear();
   for (Id id = first; id < end; ++id) {
     const Passage& passage = part_.passages[id];
     if (!passage.moves) continue;
     const Prices::Price& cost = price(id);
-    if (!passage.sends) start_s = std::max(start_s, done_s_[id]);
-    const double wait = passage.sends ? wait_to_leave_s(id) : wait_s(id);
-    first_s = std::max(first_s, cost.exchange_s);
-    shared_s = std::max(shared_s, cost.exchange_s + wait);
+    apart.first_s = std::max(apart.first_s, cost.exchange_s);
     largest_gap_s = std::max(largest_gap_s, cost.gap_s);
     const auto known = std::find_if(tally_.begin(), tally_.end(), [&](const Tally& t) { return t.price == &cost; });
     Tally& tally = known != tally_.end() ? *known : tally_.emplace_back(Tally{&cost, 0, 0});
@@ -158,10 +154,23 @@ double StepClock::together(Id rank, Id first, Id end) {
   for (const Tally& tally : tally_) {
     gaps_sent_s += static_cast<double>(tally.sent) * tally.price->gap_s;
     gaps_received_s += static_cast<double>(tally.received) * tally.price->gap_s;
-    busy_s += static_cast<double>(tally.sent + tally.received) * tally.price->overhead_s;
+    apart.busy_s += static_cast<double>(tally.sent + tally.received) * tally.price->overhead_s;
   }
-  // The first message of the busier direction is in first_s already.
-  const double own_s = first_s + std::max(0.0, std::max(gaps_sent_s, gaps_received_s) - largest_gap_s);
+  apart.further_s = std::max(0.0, std::max(gaps_sent_s, gaps_received_s) - largest_gap_s);
+  return apart;
+}
+
+double StepClock::together(Id rank, Id first, Id end) {
+  double start_s = ready_s_[rank];
+  double shared_s = 0.0;
+  for (Id id = first; id < end; ++id) {
+    const Passage& passage = part_.passages[id];
+    if (!passage.moves) continue;
+    if (!passage.sends) start_s = std::max(start_s, done_s_[id]);
+    shared_s = std::max(shared_s, price(id).exchange_s + (passage.sends ? wait_to_leave_s(id) : wait_s(id)));
+  }
+  const auto [first_s, further_s, busy_s] = apart(first, end);
+  const double own_s = first_s + further_s;
   term_ = busy_s > std::max(own_s, shared_s) ? History::Term::processor
           : shared_s > own_s                 ? History::Term::shared
           : own_s > 1.5 * first_s            ? History::Term::messages

@@ -74,6 +74,14 @@ class StepClock {
   void note(Id rank, Id first, Id end, double begin_s);
   // Moves the arrivals of a step apart, in the order in which they come; none is there before what shares its way lets it.
   void space_arrivals(Id rank, Id first, Id end);
+  // What a rank takes for the messages of a step in flight, whatever others send: for the longest on its own, for the gaps of the
+  // further ones in the busier direction, and its processor for all.
+  struct Apart {
+    double first_s = 0.0;
+    double further_s = 0.0;
+    double busy_s = 0.0;
+  };
+  [[nodiscard]] Apart apart(Id first, Id end);
   [[nodiscard]] double together(Id rank, Id first, Id end);
   // A step that was timed, of messages that may differ: the longest alone, and what the others add in the mean.
   [[nodiscard]] double timed_together(Id rank, Id first, Id end);

@@ -27,6 +27,12 @@ class OfNode {
     links_.emplace_back(route.link);
     return static_cast<std::uint32_t>(links_.size() - 1);
   }
+  // Likewise of one that another node sends or receives, of which nothing is counted.
+  std::uint32_t add_elsewhere() {
+    span_of_.emplace_back();
+    links_.emplace_back(LinkClass::other_node);
+    return static_cast<std::uint32_t>(links_.size() - 1);
+  }
 
   [[nodiscard]] std::shared_ptr<const Census> census() const {
     auto census = std::make_shared<Census>();
@@ -35,7 +41,7 @@ class OfNode {
     const auto units_of = [&](UnitCounts::Of of, std::size_t level, Index nodes) {
       UnitCounts unit{of, level, std::vector<std::uint32_t>(span_of_.size() * spans_, 0)};
       for (std::size_t i = 0; i < span_of_.size(); ++i) {
-        unit.counts[i * spans_ + span_of_[i]] = static_cast<std::uint32_t>(nodes);
+        if (span_of_[i]) unit.counts[i * spans_ + *span_of_[i]] = static_cast<std::uint32_t>(nodes);
       }
       census->units.push_back(std::move(unit));
     };
@@ -49,17 +55,19 @@ class OfNode {
  private:
   const Placement& placement_;
   std::size_t spans_;
-  std::vector<std::size_t> span_of_;  // of each message
+  std::vector<std::optional<std::size_t>> span_of_;  // of each message; none: it is elsewhere
   std::vector<std::optional<LinkClass>> links_;
 };
 
 // One part of an exchange that knows nodes, as the ranks of one carry it out. What goes to other nodes is taken for what comes
-// from them: in each step the n-th message that leaves the node for the n-th that comes.
+// from them: in each step the n-th message that leaves the node for the n-th that comes. Where one of them has more, further
+// ranks have the other ends, one for each rank of the node.
 template <class Make>
 LinkedSchedules of_node(const NodeMap& map, Index node, OfNode& counted, Make&& make) {
   LinkedSchedules part;
   std::unordered_map<Index, Index> number_of;  // of the ranks that are walked
   for (Index i = 0; i < map.members(node); ++i) number_of.emplace(map.member(node, i), i);
+  const auto members = static_cast<std::size_t>(map.members(node));
   struct Crossing {
     std::size_t number;
     Op* op;
@@ -73,7 +81,10 @@ LinkedSchedules of_node(const NodeMap& map, Index node, OfNode& counted, Make&& 
       }
     }
   }
-  for (std::size_t s = 0; s < part.schedules.front().steps.size(); ++s) {
+  const std::size_t steps = part.schedules.front().steps.size();
+  std::vector<RankSchedule> elsewhere(members);
+  for (RankSchedule& schedule : elsewhere) schedule.steps.resize(steps);
+  for (std::size_t s = 0; s < steps; ++s) {
     std::vector<Crossing> out;
     std::vector<Crossing> in;
     for (std::size_t own = 0; own < part.schedules.size(); ++own) {
@@ -94,10 +105,21 @@ LinkedSchedules of_node(const NodeMap& map, Index node, OfNode& counted, Make&& 
         out[i].op->tag = in[i].op->tag = crossing_tag + static_cast<int>(i);
         continue;
       }
-      // Nobody to meet: at a border a node may send more than it gets.
       Crossing& alone = i < out.size() ? out[i] : in[i];
-      *alone.op = Op{Op::Kind::copy, static_cast<Index>(alone.number), 0, alone.op->slots, alone.op->slots, alone.op->after};
+      alone.op->tag = crossing_tag + static_cast<int>(i);
+      Op& other = elsewhere[alone.number].steps[s].ops.emplace_back(*alone.op);
+      other.kind = alone.op->kind == Op::Kind::send ? Op::Kind::recv : Op::Kind::send;
+      other.after.clear();
+      other.peer = static_cast<Index>(alone.number);
+      alone.op->peer = static_cast<Index>(members + alone.number);
     }
+  }
+  const auto is_idle = [](const RankSchedule& schedule) { return schedule.operations() == 0; };
+  if (std::ranges::all_of(elsewhere, is_idle)) return part;
+  for (RankSchedule& schedule : elsewhere) {
+    schedule.slots = part.schedules.front().slots;
+    for (Index i = schedule.operations(); i > 0; --i) part.partners.push_back(counted.add_elsewhere());
+    part.schedules.push_back(std::move(schedule));
   }
   return part;
 }
@@ -106,20 +128,47 @@ LinkedSchedules of_node(const NodeMap& map, Index node, OfNode& counted, Make&& 
 
 Index operations_of_nodes(const ExchangeSpec& spec) {
   const NodeMap& map = spec.nodes;
-  const Index middle = map.node_of(map.ranks() / 2);
+  const Index middle = map.node_of(middle_of(spec.grid));
   Index of_one = 0;
   for (Index i = 0; i < map.members(middle); ++i) of_one += make_schedule(spec, map.member(middle, i)).operations();
   return of_one * (map.node_of(map.ranks() - 1) + 1);
 }
 
+namespace {
+
+// Of the nodes around the middle of the grid, which need not do the same, the one of the rank that has most to do.
+struct BusiestNode {
+  explicit BusiestNode(const ExchangeSpec& spec) {
+    const NodeMap& map = spec.nodes;
+    const Index middle = map.node_of(middle_of(spec.grid));
+    const Index last = map.node_of(map.ranks() - 1);
+    Index most = -1;
+    for (Index one = std::max<Index>(0, middle - 1); one <= std::min(last, middle + 1); ++one) {
+      std::vector<RankSchedule> made;
+      for (Index i = 0; i < map.members(one); ++i) made.push_back(make_schedule(spec, map.member(one, i)));
+      const Index operations = std::ranges::max(made, {}, &RankSchedule::operations).operations();
+      if (operations <= most) continue;
+      most = operations;
+      node = one;
+      schedules = std::move(made);
+    }
+  }
+  Index node = 0;
+  std::vector<RankSchedule> schedules;  // of its ranks
+};
+
+}  // namespace
+
 Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement) {
   const NodeMap& map = spec.nodes;
-  const Index middle = map.node_of(map.ranks() / 2);
+  BusiestNode busiest(spec);
+  const Index node = busiest.node;
   OfNode counted(placement);
   std::vector<LinkedSchedules> parts;
-  parts.push_back(of_node(map, middle, counted, [&spec](Index rank) { return make_schedule(spec, rank); }));
+  auto next = busiest.schedules.begin();
+  parts.push_back(of_node(map, node, counted, [&next](Index) { return std::move(*next++); }));
   if (includes_reduce(spec)) {
-    parts.push_back(of_node(map, middle, counted, [&spec](Index rank) { return make_reduce(spec, rank); }));
+    parts.push_back(of_node(map, node, counted, [&spec](Index rank) { return make_reduce(spec, rank); }));
   }
   const auto census = counted.census();
   for (LinkedSchedules& part : parts) part.census = census;

@@ -28,12 +28,6 @@ bool has_middle(const Program& program, std::size_t axis) {
   return length >= 2 * std::max(program.lower[axis], program.upper[axis]) + 2;
 }
 
-Index middle_of(const Grid& grid) {
-  Coords middle = grid.dims();
-  for (Index& coordinate : middle) coordinate /= 2;
-  return grid.cell(middle);
-}
-
 // The coordinates of an axis that stand for all: one in the middle, two where ranks send in turn, else every one; or those of a
 // tile.
 class AxisClasses {
@@ -377,6 +371,12 @@ ExchangeSpec closed(const ExchangeSpec& spec) {
 }
 
 }  // namespace
+
+Index middle_of(const Grid& grid) {
+  Coords middle = grid.dims();
+  for (Index& coordinate : middle) coordinate /= 2;
+  return grid.cell(middle);
+}
 
 Grid rank_grid(const ExchangeSpec& spec) {
   if (spec.team_boxes != TeamBoxes::replicated) return spec.grid;

@@ -60,8 +60,11 @@ class Walks {
 // teams.
 [[nodiscard]] Grid rank_grid(const ExchangeSpec& spec);
 
-// Of exchanges that know nodes the ranks of one node, the one in the middle, stand for all: their walk, and how many operations
-// all ranks have if all nodes are like it.
+// The rank in the middle of all axes.
+[[nodiscard]] Index middle_of(const Grid& grid);
+
+// Of exchanges that know nodes the ranks of one node stand for all, of those in the middle the one with most to do: their walk,
+// and how many operations all ranks have if all nodes are like the one in the middle.
 [[nodiscard]] Index operations_of_nodes(const ExchangeSpec& spec);
 [[nodiscard]] Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement);
 

@@ -394,5 +394,33 @@ TEST(Walks, OfExchangesThatKnowNodesTheRanksOfOneNodeStandForAll) {
   }
 }
 
+// Nodes differ there: at a border they have less to do, and get other messages than they send.
+TEST(Walks, OfExchangesThatKnowNodesTheOneThatHasMostToDoStandsForAll) {
+  const Machine shared = rankwise_test::shared_machine();
+  struct Where {
+    std::vector<Index> dims;
+    std::vector<bool> periodic;
+    Index ranks_per_node;
+  };
+  for (const Where& where : {Where{{8, 8, 6}, {false, false, false}, 4}, Where{{6, 8, 8}, {true, true, true}, 24},
+                             Where{{10, 4, 8}, {false, false, false}, 12}, Where{{8, 7, 10}, {false, false, false}, 2}}) {
+    for (const char* algorithm : {"striped", "leader", "two-step"}) {
+      for (const Shell shell : {Shell::full, Shell::eighth}) {
+        ExchangeSpec spec = make_spec(algorithm, SendMode::isend, where.dims, where.periodic, {1, 3, 2}, shell);
+        const Placement placement = Placement::blocked(spec.ranks(), where.ranks_per_node);
+        spec.nodes = nodes_of(placement);
+        const Walk of_all = Walk(spec).at(placement);
+        const Walk of_node = walk_of_nodes(spec, placement);
+        for (const Index bytes : {0, 1'000, 100'000}) {
+          const double ratio = of_node.cost(bytes, shared).time_s() / of_all.cost(bytes, shared).time_s();
+          const std::string name = algorithm + (" of " + std::to_string(where.ranks_per_node)) + " a node, " + to_string(shell);
+          EXPECT_GT(ratio, 0.5) << name << ", " << bytes;
+          EXPECT_LT(ratio, 1.2) << name << ", " << bytes;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rankwise
