@@ -117,8 +117,11 @@ class Described(Options):
 
     def described(self) -> Description:
         """Return the machine with what is changed of it. Raises InputError."""
-        given = [f"latency={self.latency}"] if self.latency is not None else []
-        return set_figures(load_machine(self.machine), [*(self.settings or []), *given])
+        machine = set_figures(load_machine(self.machine), self.settings or [])
+        if self.latency is None:
+            return machine
+        parse_range(self.latency, "latency", "--latency", machine.get("latency"))  # names the option in what it raises
+        return set_figures(machine, [f"latency={self.latency}"])
 
 
 @dataclass(frozen=True)

@@ -157,11 +157,12 @@ def tradeoff_picture(winners: WinnerMap, question: Question) -> Chart:
     for row in winners.rows:
         ends = [*(at for at, _ in row.winners[1:]), winners.most_bytes]
         for (from_bytes, name), end in zip(row.winners, ends, strict=True):
+            border = min(format_volume(from_bytes), format_size(from_bytes), key=len)  # exact below the pointer
             words = f"cutoff {row.cutoff}, {format_size(from_bytes)} to {format_size(end)}: {name}"
             bars.append({
                 "cutoff": str(row.cutoff), "place": axis.place(from_bytes), "end": axis.place(end), "name": name,
                 "stop": len(stops),
-                "tip": words, "border": "" if from_bytes <= winners.least_bytes else f"{format_size(from_bytes)} →",
+                "tip": words, "border": "" if from_bytes <= winners.least_bytes else f"{border} →",
             })  # fmt: skip
             stops.append(words)
         for low, high, borders in _bands(winners, row):

@@ -170,7 +170,7 @@ def test_a_profile_is_a_machine_for_the_exchange(rankwise: Rankwise, refused: Re
         ("project table --year 1066", "between 1950 and 2100"),
         ("project exchange --machine keeneland --against vsc-4", "machine keeneland has no latency"),
         ("project exchange --machine frontier --set links=1.5", "not a whole number"),
-        ("project exchange --machine frontier --latency 2", "needs a unit of latency"),
+        ("project exchange --machine frontier --latency 2", "--latency '2' needs a unit of latency"),
         ("project exchange --machine frontier --latency 2us --mode sned", "send mode 'sned' is unknown"),
         ("project exchange --machine frontier --latency 2us --algorithm shft", "algorithm 'shft' is unknown"),
         ("project exchange --machine frontier --latency 2us --ranks 0", "--ranks 0 is too small"),
