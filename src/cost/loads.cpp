@@ -41,13 +41,13 @@ bool belongs(const UnitCounts& unit, std::size_t resource) {
 // So many messages of a phase that each hold a unit of a resource for so long.
 struct Share {
   double held_s;
-  Index times;
+  double times;
 };
 
 // What a message waits for where it is shared fairly: of each other one as much as it brings itself, at most.
 double load_s(std::span<const Share> shares, double own_s) {
   double sum_s = 0.0;
-  for (const Share& share : shares) sum_s += static_cast<double>(share.times) * std::min(share.held_s, own_s);
+  for (const Share& share : shares) sum_s += share.times * std::min(share.held_s, own_s);
   return sum_s;
 }
 
@@ -136,10 +136,11 @@ std::vector<Use> find_uses(const std::vector<Passage>& passages, const Phases& p
       });
     }
   }
-  std::vector<Index> times(uses.size());
+  std::vector<double> times(uses.size());
   for (const UnitCounts& unit : census.units) {
-    std::fill(times.begin(), times.end(), 0);
-    for (const Part& part : parts) times[part.use] += part.messages * census.count(unit, part.partner, part.span);
+    std::fill(times.begin(), times.end(), 0.0);
+    for (const Part& part : parts)
+      times[part.use] += static_cast<double>(part.messages) * census.count(unit, part.partner, part.span);
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (belongs(unit, uses[i].resource)) uses[i].times = std::max(uses[i].times, times[i]);
     }
@@ -181,8 +182,7 @@ Loads LoadsOfUses::of_representatives(const std::vector<Passage>& passages, cons
       shares.push_back({time_s, use.times});
       first_use[use.phase * resources() + use.resource + 1] = static_cast<std::uint32_t>(shares.size());
     } else {
-      add_total(use.resource, 0, static_cast<double>(use.times) * time_s,
-                static_cast<double>(use.times) * static_cast<double>(sizes_[use.size] * block_bytes_));
+      add_total(use.resource, 0, use.times * time_s, use.times * static_cast<double>(sizes_[use.size] * block_bytes_));
     }
   }
   for (std::size_t i = 1; i < first_use.size(); ++i) first_use[i] = std::max(first_use[i], first_use[i - 1]);

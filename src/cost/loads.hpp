@@ -46,7 +46,7 @@ struct Use {
   std::uint32_t phase;  // Phases::count: in the whole round
   LinkClass link;
   std::uint32_t size;
-  Index times;
+  double times;
 };
 
 // Of the representatives: the most of any unit that was counted.

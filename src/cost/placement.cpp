@@ -1,6 +1,7 @@
 #include "cost/placement.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -163,6 +164,7 @@ constexpr Index most_nodes = 16;
 constexpr Index least_ranks = 512;  // of small nodes more are counted, so that ranks of every kind are seen
 constexpr Index most_units = 4;     // of a level above
 constexpr Index most_lookups = 1 << 27;
+constexpr double whole_share = 1024.0;  // shares are counted in parts of it, so that those of a million ranks have a sum
 
 // Finds the ranks at some offsets from a rank: what each axis adds to its number is looked up.
 class PartnerRanks {
@@ -327,24 +329,26 @@ std::vector<Index> Layout::chosen(Index units, Index ranks, std::size_t partners
 
 std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector<Partner>& partners,
                                              const std::vector<Reach>& reach, bool members, const std::vector<Index>& label,
-                                             const std::function<Index(Index, const Coords&)>& kind_of) const {
+                                             const std::function<Index(Index, const Coords&)>& kind_of,
+                                             const Share& share) const {
   for (const Known& known : known_) {
     if (known.label == label && known.periodic == grid.periodic() && known.partners == partners && known.reach == reach) {
       return known.census;
     }
   }
-  auto census = std::make_shared<const Census>(count(grid, partners, reach, members, kind_of));
+  auto census = std::make_shared<const Census>(count(grid, partners, reach, members, kind_of, share));
   known_.push_back({grid.periodic(), label, partners, reach, census});
   return census;
 }
 
 Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, bool members,
-                     const std::function<Index(Index, const Coords&)>& kind_of) const {
+                     const std::function<Index(Index, const Coords&)>& kind_of, const Share& share) const {
   const std::int64_t inside_distance = Farthest::distance(LinkClass::same_socket);
   const std::int64_t outside_distance = Farthest::distance(LinkClass::other_node);
   const std::size_t levels = placement_.levels().size();
   Census census;
   census.spans = 3 + levels;
+  if (share) census.whole = whole_share;
   std::vector<std::optional<LinkClass>> farthest(partners.size());
   Farthest lonely;
   std::vector<std::vector<std::size_t>> of_kind;
@@ -380,19 +384,22 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       const Index kind = kind_of(rank, coords);
       if (kind < 0 || kind >= static_cast<Index>(of_kind.size())) continue;
       ranks_of_partners.stand_at(rank, coords);
+      const auto weight = [&](std::size_t partner) {
+        return share ? static_cast<std::int32_t>(std::ceil(whole_share * share(coords, partners[partner]))) : 1;
+      };
       std::int64_t distances = 0;
       if (by_node) {
         for (const PartnerRanks::Run& run : runs_of_kind[static_cast<std::size_t>(kind)]) {
           ranks_of_partners.visit(
               run, begin, end,
               [&](std::size_t first, std::size_t stop, bool inside) {
-                ++more[2 * first + (inside ? 0 : 1)];
-                --more[2 * stop + (inside ? 0 : 1)];
+                more[2 * first + (inside ? 0 : 1)] += weight(first);
+                more[2 * stop + (inside ? 0 : 1)] -= weight(first);
                 distances += static_cast<std::int64_t>(stop - first) * (inside ? inside_distance : outside_distance);
               },
               [&](std::size_t i, Index other) {
                 const bool inside = other >= begin && other < end;
-                ++unit.counts[i * census.spans + (inside ? in_socket : between_nodes)];
+                unit.counts[i * census.spans + (inside ? in_socket : between_nodes)] += static_cast<std::uint32_t>(weight(i));
                 distances += inside ? inside_distance : outside_distance;
               });
         }
@@ -404,7 +411,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
           const Index other = ranks_of_partners.rank_of(i);
           if (other < 0) continue;
           const bool inside = node_of_[static_cast<std::size_t>(other)] == node;
-          ++unit.counts[i * census.spans + (inside ? in_socket : between_nodes)];
+          unit.counts[i * census.spans + (inside ? in_socket : between_nodes)] += static_cast<std::uint32_t>(weight(i));
           distances += inside ? inside_distance : outside_distance;
         }
         lonely.note(static_cast<std::size_t>(kind), rank, distances);
@@ -424,8 +431,8 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
         const Index other = ranks_of_partners.rank_of(i);
         if (other < 0) continue;
         const auto [link, span] = route_between(own, placement_[other], placement_.levels());
-        ++unit.counts[i * census.spans + span];
-        if (of_socket != nullptr) ++of_socket[i * census.spans + span];
+        unit.counts[i * census.spans + span] += static_cast<std::uint32_t>(weight(i));
+        if (of_socket != nullptr) of_socket[i * census.spans + span] += static_cast<std::uint32_t>(weight(i));
         if (!farthest[i] || *farthest[i] < link) farthest[i] = link;
         distances += Farthest::distance(link);
       }

@@ -108,13 +108,14 @@ struct UnitCounts {
 // What was counted; units that are alike stand once.
 struct Census {
   std::size_t spans = 3;
+  double whole = 1.0;  // what a rank counts that sends all that whoever stands for it sends
   // The link to each partner, of that rank of each kind whose partners are farthest away; where it lacks one, and between
   // members of teams, the farthest that any rank's is. Nothing where nobody has the partner.
   std::vector<std::optional<LinkClass>> links;
   std::vector<UnitCounts> units;
 
-  [[nodiscard]] std::uint32_t count(const UnitCounts& unit, std::size_t partner, std::size_t span) const {
-    return unit.counts[partner * spans + span];
+  [[nodiscard]] double count(const UnitCounts& unit, std::size_t partner, std::size_t span) const {
+    return unit.counts[partner * spans + span] / whole;
   }
 };
 
@@ -137,16 +138,21 @@ class Layout {
   // partners are farthest away.
   // grid: of the ranks; its borders may differ from one count to the next. reach: of each axis, where borders that messages
   // do not cross are closed; empty: they go all around. label: names kind_of, so that what was counted for
-  // the same partners before is given again.
-  [[nodiscard]] std::shared_ptr<const Census> census(
-      const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, bool members,
-      const std::vector<Index>& label, const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
+  // the same partners before is given again. share: of the blocks that whoever stands for a rank sends to a partner, how much that
+  // rank sends; none: all of them.
+  using Share = std::function<double(const Coords& coords, const Partner& partner)>;
+  [[nodiscard]] std::shared_ptr<const Census> census(const Grid& grid, const std::vector<Partner>& partners,
+                                                     const std::vector<Reach>& reach, bool members,
+                                                     const std::vector<Index>& label,
+                                                     const std::function<Index(Index rank, const Coords& coords)>& kind_of,
+                                                     const Share& share = {}) const;
 
   [[nodiscard]] const Placement& placement() const { return placement_; }
 
  private:
   [[nodiscard]] Census count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach,
-                             bool members, const std::function<Index(Index rank, const Coords& coords)>& kind_of) const;
+                             bool members, const std::function<Index(Index rank, const Coords& coords)>& kind_of,
+                             const Share& share) const;
   [[nodiscard]] std::vector<Index> chosen(Index units, Index ranks, std::size_t partners, Index most) const;
 
   const Placement& placement_;

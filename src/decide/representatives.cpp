@@ -100,6 +100,12 @@ class Representatives {
   [[nodiscard]] const std::vector<Reach>& reach() const { return reach_; }
   // Whether the axes without a middle (for teams: with borders) make too many ranks to be walked.
   [[nodiscard]] bool are_too_many() const { return too_many_; }
+  // On which axes each coordinate stands for itself.
+  [[nodiscard]] std::vector<bool> own() const {
+    std::vector<bool> own;
+    for (const AxisClasses& axis : axes_) own.push_back(all_ || axis.is_whole());
+    return own;
+  }
   [[nodiscard]] bool are_tile() const { return is_tile_; }
   [[nodiscard]] bool are_members() const { return teams_ && !all_; }
 
@@ -226,19 +232,19 @@ LinkedSchedules linked(const Representatives& chosen, Partners& partners, const 
   return part;
 }
 
-std::shared_ptr<const Census> census_of(const Representatives& chosen, const Partners& partners, const Layout& layout) {
-  return layout.census(chosen.grid(), partners.list(), chosen.reach(), chosen.are_members(), chosen.label(),
-                       [&chosen](Index rank, const Coords& coords) { return chosen.stand_in(rank, coords); });
-}
-
-std::vector<LinkedSchedules> link_parts(const Program& program, const Representatives& chosen, const Layout& layout) {
+std::vector<LinkedSchedules> link_parts(const Program& program, const Representatives& chosen, const Layout& layout,
+                                        const Layout::Share& share = {}) {
   Partners partners(chosen.grid());
   std::vector<LinkedSchedules> parts;
   for (const auto* make : {&program.import, &program.reduce}) {
     if (!*make) continue;
     parts.push_back(linked(chosen, partners, layout.placement(), [&](Index rank) { return (*make)(program.grid, rank); }));
   }
-  const auto census = census_of(chosen, partners, layout);
+  std::vector<Index> label = chosen.label();
+  label.push_back(share ? 1 : 0);
+  const auto census = layout.census(
+      chosen.grid(), partners.list(), chosen.reach(), chosen.are_members(), label,
+      [&chosen](Index rank, const Coords& coords) { return chosen.stand_in(rank, coords); }, share);
   for (LinkedSchedules& part : parts) {
     part.census = census;
     if (!chosen.are_tile()) fold_rounds(part);
@@ -246,8 +252,8 @@ std::vector<LinkedSchedules> link_parts(const Program& program, const Representa
   return parts;
 }
 
-Walk walk_linked(const Program& program, const Representatives& chosen, const Layout& layout) {
-  return Walk(program.mode, link_parts(program, chosen, layout));
+Walk walk_linked(const Program& program, const Representatives& chosen, const Layout& layout, const Layout::Share& share = {}) {
+  return Walk(program.mode, link_parts(program, chosen, layout, share));
 }
 
 // The walk of all ranks of a small grid.
@@ -285,10 +291,31 @@ std::vector<Index> farthest(const Program& program) {
   return reach;
 }
 
-// How many of its offsets on an axis a rank in the middle gathers.
+// How many of its offsets on an axis a rank gathers, and the most that any does.
+Index gathered(const ExchangeSpec& spec, int axis, Index at) {
+  const Index lower = spec.window.lower(axis);
+  const Index upper = spec.window.upper(axis);
+  if (spec.grid.periodic(axis)) return lower + upper + 1;
+  return std::min(lower, at) + std::min(upper, spec.grid.dim(axis) - 1 - at) + 1;
+}
 Index gathered(const ExchangeSpec& spec, int axis) {
   const Index offsets = spec.window.lower(axis) + spec.window.upper(axis) + 1;
   return spec.grid.periodic(axis) ? offsets : std::min(offsets, spec.grid.dim(axis));
+}
+
+// Of what goes axis by axis, how much of what whoever stands for it forwards a rank does: what it has gathered along the axes after
+// that of the message, which at a border is less. own: axes on which each coordinate stands for itself.
+Layout::Share share_forwarded(const ExchangeSpec& spec, std::vector<bool> own) {
+  return [&spec, own = std::move(own)](const Coords& coords, const Partner& partner) {
+    const auto by = std::ranges::find_if(partner.offset, [](Index steps) { return steps != 0; });
+    double share = 1.0;
+    for (auto axis = static_cast<std::size_t>(by - partner.offset.begin()) + 1; axis < coords.size(); ++axis) {
+      const int number = static_cast<int>(axis);
+      if (own[axis]) continue;
+      share *= static_cast<double>(gathered(spec, number, coords[axis])) / static_cast<double>(gathered(spec, number));
+    }
+    return share;
+  };
 }
 
 // Brings the rank in the middle of a line to the front, and gives each message so many blocks for one of its own.
@@ -319,7 +346,7 @@ void make_part(LinkedSchedules& line, Index blocks) {
 
 // What was counted along one axis of a grid, for partners on a line.
 std::shared_ptr<const Census> census_of_line(const Representatives& chosen, const Partners& partners, const Grid& grid,
-                                             int axis, const Layout& layout) {
+                                             int axis, const Layout& layout, const Layout::Share& share) {
   std::vector<Partner> on_grid;
   for (const Partner& partner : partners.list()) {
     Coords offset(static_cast<std::size_t>(grid.ndim()), 0);
@@ -327,9 +354,10 @@ std::shared_ptr<const Census> census_of_line(const Representatives& chosen, cons
     on_grid.push_back({partner.kind, std::move(offset)});
   }
   std::vector<Index> label = chosen.label();
-  label.push_back(axis);
-  return layout.census(grid, on_grid, chosen.reach(), chosen.are_members(), label,
-                       [&](Index, const Coords& coords) { return chosen.stand_in(coords[static_cast<std::size_t>(axis)]); });
+  label.insert(label.end(), {axis, share ? 1 : 0});
+  return layout.census(
+      grid, on_grid, chosen.reach(), chosen.are_members(), label,
+      [&](Index, const Coords& coords) { return chosen.stand_in(coords[static_cast<std::size_t>(axis)]); }, share);
 }
 
 // How far the messages of a program go on an open axis; on a ring as far as it is long.
@@ -389,7 +417,7 @@ Grid rank_grid(const ExchangeSpec& spec) {
 
 // What goes axis by axis, walked as one line after the other: those through the rank that has most to do, in the middle of
 // all axes. blocks: what each axis' messages have for one block of the line.
-Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {
+Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout, bool gathers) {
   std::vector<std::vector<LinkedSchedules>> directions(includes_reduce(spec) ? 2 : 1);  // the import and the way back
   std::size_t ranks = 0;
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
@@ -403,7 +431,9 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
       directions[direction].push_back(
           linked(chosen, partners, layout.placement(), [&](Index rank) { return make(line, rank); }));
     }
-    const auto census = census_of_line(chosen, partners, spec.grid, axis, layout);
+    const auto census =
+        census_of_line(chosen, partners, spec.grid, axis, layout,
+                       gathers ? share_forwarded(spec, std::vector<bool>(spec.grid.dims().size())) : Layout::Share());
     for (auto& direction : directions) {
       direction.back().census = census;
       make_part(direction.back(), blocks[static_cast<std::size_t>(axis)]);
@@ -464,7 +494,9 @@ Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout) {
   if (algorithm.has_teams) return Walk(spec.mode, link_teams(spec, layout));
   const Program program = program_of(spec);
   const Representatives chosen(program);
-  if (!chosen.are_too_many()) return walk_linked(program, chosen, layout);
+  if (!chosen.are_too_many()) {
+    return walk_linked(program, chosen, layout, algorithm.by_axis ? share_forwarded(spec, chosen.own()) : Layout::Share());
+  }
   if (!algorithm.by_axis) {
     const ExchangeSpec ring = closed(spec);
     return walk_on_ring(program_of(ring), program, layout);
@@ -473,7 +505,7 @@ Walk walk_of_representatives(const ExchangeSpec& spec, const Layout& layout) {
   for (int axis = spec.grid.ndim() - 1; axis > 0; --axis) {
     blocks[static_cast<std::size_t>(axis) - 1] = blocks[static_cast<std::size_t>(axis)] * gathered(spec, axis);
   }
-  return walk_of_shift(spec, blocks, layout);
+  return walk_of_shift(spec, blocks, layout, true);
 }
 
 Walk walk_of_halo(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout) {

@@ -50,8 +50,9 @@ class Walks {
 [[nodiscard]] Walk walk_of_representatives(const Program& program, const Layout& layout);
 // Of a shift whose messages along each axis have the same number of blocks, as those of a halo.
 [[nodiscard]] Walk walk_of_halo(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout);
-// Likewise, of the representatives.
-[[nodiscard]] Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout);
+// Likewise, of the representatives. gathers: ranks forward what they have gathered, so that those at a border send less.
+[[nodiscard]] Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, const Layout& layout,
+                                 bool gathers = false);
 
 // The node of each rank, for exchanges that know nodes.
 [[nodiscard]] NodeMap nodes_of(const Placement& placement);

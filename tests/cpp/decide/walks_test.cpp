@@ -394,6 +394,26 @@ TEST(Walks, OfExchangesThatKnowNodesTheRanksOfOneNodeStandForAll) {
   }
 }
 
+// Ranks at a border forward less than the one in the middle that stands for them: the card of a node passes what all of its have.
+TEST(Walks, OfOpenGridsNodesPassWhatTheirRanksForward) {
+  Machine shared = rankwise_test::shared_machine();
+  shared.levels.clear();
+  for (const char* algorithm : {"shift", "comb"}) {
+    for (const std::vector<Index>& dims : {std::vector<Index>{8, 8, 8}, {11, 7, 6}, {30, 12}}) {
+      for (const Index ranks_per_node : {1, 6, 48}) {
+        const ExchangeSpec spec =
+            make_spec(algorithm, SendMode::isend, dims, std::vector<bool>(dims.size()), std::vector<int>(dims.size(), 2));
+        const Placement placement = Placement::blocked(spec.ranks(), ranks_per_node);
+        const Cost few = walk_of_representatives(spec, Layout(spec.grid, placement)).cost(20'000, shared);
+        const Cost all = Walk(spec).at(placement).cost(20'000, shared);
+        const std::string name = algorithm + (" of " + std::to_string(dims[0])) + "x.., " + std::to_string(ranks_per_node);
+        EXPECT_NEAR(few.busiest.bytes, all.busiest.bytes, 0.03 * all.busiest.bytes) << name;
+        EXPECT_NEAR(few.time_s(), all.time_s(), 0.1 * all.time_s()) << name;
+      }
+    }
+  }
+}
+
 // Nodes differ there: at a border they have less to do, and get other messages than they send.
 TEST(Walks, OfExchangesThatKnowNodesTheOneThatHasMostToDoStandsForAll) {
   const Machine shared = rankwise_test::shared_machine();
