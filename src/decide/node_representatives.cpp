@@ -128,7 +128,7 @@ LinkedSchedules of_node(const NodeMap& map, Index node, OfNode& counted, Make&& 
 
 Index operations_of_nodes(const ExchangeSpec& spec) {
   const NodeMap& map = spec.nodes;
-  const Index middle = map.node_of(middle_of(spec.grid));
+  const Index middle = map.node_of(spec.grid.middle());
   Index of_one = 0;
   for (Index i = 0; i < map.members(middle); ++i) of_one += make_schedule(spec, map.member(middle, i)).operations();
   return of_one * (map.node_of(map.ranks() - 1) + 1);
@@ -140,7 +140,7 @@ namespace {
 struct BusiestNode {
   explicit BusiestNode(const ExchangeSpec& spec) {
     const NodeMap& map = spec.nodes;
-    const Index middle = map.node_of(middle_of(spec.grid));
+    const Index middle = map.node_of(spec.grid.middle());
     const Index last = map.node_of(map.ranks() - 1);
     Index most = -1;
     for (Index one = std::max<Index>(0, middle - 1); one <= std::min(last, middle + 1); ++one) {

@@ -65,7 +65,7 @@ class Representatives {
     classes_ = Grid(counts);
     Index of_one = most_operations;
     if (has_short || grid_.size() <= most_operations_of_small) {
-      of_one = std::max<Index>(1, program.import(grid_, middle_of(grid_)).operations());
+      of_one = std::max<Index>(1, program.import(grid_, grid_.middle()).operations());
     }
     if (grid_.size() <= most_operations_of_small / of_one) {
       choose_all(grid_.size());
@@ -400,12 +400,6 @@ ExchangeSpec closed(const ExchangeSpec& spec) {
 
 }  // namespace
 
-Index middle_of(const Grid& grid) {
-  Coords middle = grid.dims();
-  for (Index& coordinate : middle) coordinate /= 2;
-  return grid.cell(middle);
-}
-
 Grid rank_grid(const ExchangeSpec& spec) {
   if (spec.team_boxes != TeamBoxes::replicated) return spec.grid;
   std::vector<Index> dims = spec.grid.dims();
@@ -459,7 +453,7 @@ std::optional<Part> part_of(const ExchangeSpec& spec, const Placement& placement
   if (algorithm.needs_nodes) return {};
   Program program = program_of(spec);
   if (!algorithm.has_teams) {
-    const Index operations = make_alike(spec, middle_of(spec.grid)).operations();
+    const Index operations = make_alike(spec, spec.grid.middle()).operations();
     return part_of(spec.grid, farthest(program), repeats_of(program), operations, placement);
   }
   // Teams that are alike, on grids without borders.
@@ -558,7 +552,7 @@ Walk Walks::of(const ExchangeSpec& spec) {
 
 Walk walk_of(const Program& program, const Layout& layout) {
   const Index ranks = program.grid.size();
-  const Index operations = program.import(program.grid, middle_of(program.grid)).operations();
+  const Index operations = program.import(program.grid, program.grid.middle()).operations();
   if (const auto part = part_of(program.grid, farthest(program), repeats_of(program), operations, layout.placement())) {
     Program smaller = program;
     smaller.grid = part->grid;

@@ -61,9 +61,6 @@ class Walks {
 // teams.
 [[nodiscard]] Grid rank_grid(const ExchangeSpec& spec);
 
-// The rank in the middle of all axes.
-[[nodiscard]] Index middle_of(const Grid& grid);
-
 // Of exchanges that know nodes the ranks of one node stand for all, of those in the middle the one with most to do: their walk,
 // and how many operations all ranks have if all nodes are like the one in the middle.
 [[nodiscard]] Index operations_of_nodes(const ExchangeSpec& spec);

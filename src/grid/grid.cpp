@@ -41,6 +41,12 @@ Coords Grid::coords(Index cell) const {
   return coords;
 }
 
+Index Grid::middle() const {
+  Coords middle = dims_;
+  for (Index& coordinate : middle) coordinate /= 2;
+  return cell(middle);
+}
+
 Index Grid::cell_at_offset(const Coords& coords, const Coords& offset, int sign) const {
   Index cell = 0;
   for (std::size_t i = 0; i < dims_.size(); ++i) {

@@ -33,6 +33,8 @@ class Grid {
   // Row-major cell of coordinates inside the grid.
   [[nodiscard]] Index cell(const Coords& coords) const;
   [[nodiscard]] Coords coords(Index cell) const;
+  // The cell in the middle of all axes, of two the later one.
+  [[nodiscard]] Index middle() const;
   // The coordinate c + delta on an axis, wrapped on a periodic axis; -1 where it leaves an open one.
   [[nodiscard]] Index shifted(int axis, Index c, Index delta) const {
     const Index length = dim(axis);
