@@ -189,6 +189,7 @@ bench-all: bench
 	build/benchmarks-core/mapping_speed
 	$(BIN)/python benchmarks/simulate.py  # needs SimGrid
 	$(BIN)/python benchmarks/judge.py  # likewise
+	$(BIN)/python benchmarks/representatives.py
 
 # 'make quick' and 'make test' as a newcomer has them: in a bare Debian (SUITE) within a folder (needs root and debootstrap).
 bare:

@@ -38,7 +38,7 @@ Walk::Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of, std::vecto
   add_both({std::move(schedules), {}, {}}, {std::move(then), {}, {}});
 }
 
-Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts) : mode_(mode) {
+Walk::Walk(SendMode mode, std::vector<LinkedSchedules> parts, Of of) : mode_(mode), of_(of) {
   for (LinkedSchedules& part : parts) add(std::move(part));
 }
 
@@ -319,6 +319,9 @@ const Discrepancy& Walk::discrepancy(bool by_events, bool any_eager) const {
   static constexpr Discrepancy one_blocking{"one blocking step", 0.85, 1.29};
   static constexpr Discrepancy several_blocking{"several blocking steps", 0.69, 1.31};
   static constexpr Discrepancy parts_blocking{"blocking parts", 0.67, 1.50};
+  // Likewise of benchmarks/representatives.py: all ranks / those of one node, in exchanges that know nodes.
+  static constexpr Discrepancy in_flight_of_node{"steps in flight of a node", 0.98, 1.20};
+  static constexpr Discrepancy blocking_of_node{"blocking steps of a node", 0.80, 8.00};
   // Likewise of benchmarks/what_if.py: programs under SMPI on networks that they were not recorded on.
   static constexpr Discrepancy of_a_program{"observed step", 0.99, 1.04};
   // Likewise of benchmarks/collectives.py: algorithms of collectives by SMPI, where sends wait, and where small ones (--eager)
@@ -326,6 +329,7 @@ const Discrepancy& Walk::discrepancy(bool by_events, bool any_eager) const {
   static constexpr Discrepancy of_a_collective{"collective", 0.99, 1.01};
   static constexpr Discrepancy eager_collective{"collective", 0.97, 1.21};
   if (of_ == Of::program && !is_blocking(mode_)) return of_a_program;
+  if (of_ == Of::node) return is_blocking(mode_) ? blocking_of_node : in_flight_of_node;
   if (of_ == Of::collective) return any_eager ? eager_collective : of_a_collective;
   if (by_events && steps() == 1 && !several_parts_) return one_of_all;
   if (by_events && shortened_) return is_blocking(mode_) ? blocking_of_part : in_flight_of_part;
@@ -380,8 +384,9 @@ std::optional<Cost> Walk::follow_on(Index block_bytes, const Placement* placemen
               " B are too large: make the blocks smaller");
     }
   }
+  const bool is_exchange = of_ == Of::exchange || of_ == Of::node;
   const bool crowded =
-      of_ != Of::exchange && placement != nullptr && machine.processors > 0 && placement->most_on_a_node() > machine.processors;
+      !is_exchange && placement != nullptr && machine.processors > 0 && placement->most_on_a_node() > machine.processors;
   Prices prices(sizes_, block_bytes, machine, mode_, crowded ? machine.handover_s : 0.0);
   LoadsOfUses loads(sizes_, block_bytes, machine);
   Cost cost;
@@ -393,7 +398,7 @@ std::optional<Cost> Walk::follow_on(Index block_bytes, const Placement* placemen
     const SendMode mode = as_ssend ? SendMode::ssend : mode_;
     Priced each = priced(part, placement, prices, machine);
     // Steps and chains of steps were timed as a whole.
-    const bool as_timed = each.timed && (of_ == Of::exchange || is_blocking(mode_));
+    const bool as_timed = each.timed && (is_exchange || is_blocking(mode_));
     by_events = placement_ && placement == &*placement_ && !as_timed && (!part.census || !crosses_unknown_levels(machine));
     if (by_events) {
       EventClock clock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s);

@@ -85,13 +85,13 @@ class Walk {
   // Throws std::invalid_argument when no schedule can be made, it cannot finish, or there are more than 200 million
   // slots.
   explicit Walk(const ExchangeSpec& spec);
-  // Whose schedules they are.
-  enum class Of : std::uint8_t { exchange, collective, program };
+  // Whose schedules they are; node: those of the ranks of one node, for all of an exchange.
+  enum class Of : std::uint8_t { exchange, node, collective, program };
   // The schedules of all ranks, and those of the way back if there is one; of a program: the phases of a step that it was seen to
   // take.
   Walk(SendMode mode, std::vector<RankSchedule> schedules, Of of = Of::exchange, std::vector<RankSchedule> then = {});
   // The import and, where there is one, the way back, of representatives that know what they share.
-  Walk(SendMode mode, std::vector<LinkedSchedules> parts);
+  Walk(SendMode mode, std::vector<LinkedSchedules> parts, Of of = Of::exchange);
   // Likewise of a tile of which the grid consists: at the same time ranks at the same place in each do the same. tile: where its
   // own ranks sit, which fill whole nodes; nodes: of all ranks.
   Walk(SendMode mode, std::vector<LinkedSchedules> parts, Placement tile, Index nodes);

@@ -172,7 +172,7 @@ Walk walk_of_nodes(const ExchangeSpec& spec, const Placement& placement) {
   }
   const auto census = counted.census();
   for (LinkedSchedules& part : parts) part.census = census;
-  return Walk(spec.mode, std::move(parts));
+  return Walk(spec.mode, std::move(parts), Walk::Of::node);
 }
 
 Walk walk_of_node(const NodeMap& map, const Placement& placement, SendMode mode,
