@@ -431,6 +431,7 @@ TEST(Walks, OfExchangesThatKnowNodesTheOneThatHasMostToDoStandsForAll) {
         spec.nodes = nodes_of(placement);
         const Walk of_all = Walk(spec).at(placement);
         const Walk of_node = walk_of_nodes(spec, placement);
+        EXPECT_STREQ(of_node.discrepancy(false).kind, "steps in flight of a node");
         for (const Index bytes : {0, 1'000, 100'000}) {
           const double ratio = of_node.cost(bytes, shared).time_s() / of_all.cost(bytes, shared).time_s();
           const std::string name = algorithm + (" of " + std::to_string(where.ranks_per_node)) + " a node, " + to_string(shell);
