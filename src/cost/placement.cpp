@@ -301,7 +301,8 @@ class Farthest {
 
 }  // namespace
 
-Layout::Layout(const Grid& ranks, const Placement& placement) : placement_(placement) {
+Layout::Layout(const Grid& ranks, const Placement& placement, std::function<void()> between)
+    : placement_(placement), between_(std::move(between)) {
   if (placement.ranks() != ranks.size()) {
     invalid("the placement has " + std::to_string(placement.ranks()) + " ranks, the grid " + std::to_string(ranks.size()) +
             ": give one location a rank");
@@ -383,6 +384,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       for (std::size_t axis = coords.size(); axis-- > 0; rest /= grid.dims()[axis]) coords[axis] = rest % grid.dims()[axis];
       const Index kind = kind_of(rank, coords);
       if (kind < 0 || kind >= static_cast<Index>(of_kind.size())) continue;
+      if (between_ && lookups > few_lookups) between_();
       ranks_of_partners.stand_at(rank, coords);
       const auto weight = [&](std::size_t partner) {
         return share ? static_cast<std::int32_t>(std::ceil(whole_share * share(coords, partners[partner]))) : 1;

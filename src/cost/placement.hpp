@@ -128,8 +128,9 @@ struct Reach {
 
 class Layout {
  public:
-  // Throws std::invalid_argument when the placement is of another number of ranks, and it must outlive the layout.
-  Layout(const Grid& ranks, const Placement& placement);
+  // Throws std::invalid_argument when the placement is of another number of ranks, and it must outlive the layout. between: called
+  // now and then where counting takes long; what it throws ends that.
+  Layout(const Grid& ranks, const Placement& placement, std::function<void()> between = {});
 
   // kind_of: the kind of a rank, -1 where it has none of the partners. Counts every node; of nodes that are filled one after
   // the other, where there are many, 16 (of small nodes more) spread evenly over the grid, first and last included (the load
@@ -156,6 +157,7 @@ class Layout {
   [[nodiscard]] std::vector<Index> chosen(Index units, Index ranks, std::size_t partners, Index most) const;
 
   const Placement& placement_;
+  std::function<void()> between_;
   std::vector<Index> ranks_by_node_;   // of a placement that is not blocked
   std::vector<std::int32_t> node_of_;  // likewise, where no more is known of ranks: next to each other, to be looked up fast
   std::vector<std::size_t> first_;

@@ -110,7 +110,7 @@ std::vector<Candidate> candidates(const Question& question) {
 }
 
 Contest::Contest(Question question, const Placement& placement, std::function<void()> between) : between_(std::move(between)) {
-  const Layout layout(question.grid, placement);
+  const Layout layout(question.grid, placement, between_);
   const bool shared_nodes = placement.nodes() > 1 && placement.nodes() < placement.ranks();
   if (shared_nodes || !question.algorithms.empty()) question.nodes = nodes_of(placement);
   Walks walks(layout);

@@ -98,6 +98,10 @@ TEST(Contest, EndsBetweenWalks) {
   EXPECT_THROW((void)contest.first(1000, rankwise_test::machine()), std::runtime_error);
   left = 3;
   EXPECT_THROW((void)Contest(cube(4), placement, between), std::runtime_error);
+  // Of one walk whose many partners take long to be counted, too.
+  left = 5;
+  const Question far{Grid({36, 36, 36}, {true, true, true}), {17, 17, 17}, Shell::full, {"direct"}, {SendMode::isend}, {}};
+  EXPECT_THROW((void)Contest(far, Placement::blocked(36 * 36 * 36, 48), between), std::runtime_error);
 }
 
 TEST(Contest, TheFastestStandsFirstAndEqualsInOrder) {
