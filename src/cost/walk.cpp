@@ -402,7 +402,8 @@ std::optional<Cost> Walk::follow_on(Index block_bytes, const Placement* placemen
     by_events = placement_ && placement == &*placement_ && !as_timed && (!part.census || !crosses_unknown_levels(machine));
     if (by_events) {
       EventClock clock(mode_, part, std::move(each), *placement, loads, prices, cost.finish_s);
-      if (std::max(loads.busiest().held_s, clock.least_s()) > most_s || !clock.run(history, most_s)) return std::nullopt;
+      const auto is_longer = [&] { return loads.busiest().held_s > most_s || clock.least_s() > most_s; };
+      if ((most_s < Flows::never && is_longer()) || !clock.run(history, most_s)) return std::nullopt;
       continue;
     }
     const Replayed& replayed = as_ssend ? part.rendezvous : part.usual;

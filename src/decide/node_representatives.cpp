@@ -145,9 +145,12 @@ struct BusiestNode {
     Index most = -1;
     for (Index one = std::max<Index>(0, middle - 1); one <= std::min(last, middle + 1); ++one) {
       std::vector<RankSchedule> made;
-      for (Index i = 0; i < map.members(one); ++i) made.push_back(make_schedule(spec, map.member(one, i)));
-      const Index operations = std::ranges::max(made, {}, &RankSchedule::operations).operations();
-      if (operations <= most) continue;
+      Index operations = 0;  // of the rank that has most
+      for (Index i = 0; i < map.members(one); ++i) {
+        made.push_back(make_schedule(spec, map.member(one, i)));
+        operations = std::max(operations, made.back().operations());
+      }
+      if (made.empty() || operations <= most) continue;
       most = operations;
       node = one;
       schedules = std::move(made);

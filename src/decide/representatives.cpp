@@ -417,8 +417,11 @@ Walk walk_of_shift(const ExchangeSpec& spec, const std::vector<Index>& blocks, c
   for (int axis = spec.grid.ndim(); axis-- > 0;) {
     ExchangeSpec line{spec.algorithm, spec.mode, Grid({spec.grid.dim(axis)}, {spec.grid.periodic(axis)}),
                       Window({spec.window.lower(axis)}, {spec.window.upper(axis)}, spec.window.shell())};
-    if (Representatives(program_of(line)).are_too_many()) line = closed(line);
-    const Representatives chosen(program_of(line));
+    Representatives chosen(program_of(line));
+    if (chosen.are_too_many()) {
+      line = closed(line);
+      chosen = Representatives(program_of(line));
+    }
     Partners partners(chosen.grid());
     for (std::size_t direction = 0; direction < directions.size(); ++direction) {
       const auto make = direction == 0 ? make_schedule : make_reduce;
