@@ -1,6 +1,7 @@
 #include "cost/placement.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -277,24 +278,32 @@ class PartnerRanks {
   Index rank_ = 0;
 };
 
-// Finds, of each kind, the rank with most partners on other nodes, then on other sockets, and so on.
+// How many of a rank's partners are how far; of two ranks the one farther from its partners is the greater: it has more
+// on other nodes or, of as many, more on other sockets, and so on.
+class Distances {
+ public:
+  void add(LinkClass link, Index partners = 1) {
+    farthest_first_[link_class_count - 1 - static_cast<std::size_t>(link)] += partners;
+  }
+  friend bool operator>(const Distances& a, const Distances& b) { return a.farthest_first_ > b.farthest_first_; }
+
+ private:
+  std::array<Index, link_class_count> farthest_first_{};
+};
+
+// Finds, of each kind, the rank farthest from its partners.
 class Farthest {
  public:
-  static std::int64_t distance(LinkClass link) {
-    constexpr int bits = 12;  // of the number of partners
-    return std::int64_t{1} << (bits * static_cast<int>(link));
-  }
-  // distances: the sum over a rank's partners.
-  void note(std::size_t kind, Index rank, std::int64_t distances) {
-    if (most_.size() <= kind) most_.resize(kind + 1, {-1, -1});
-    if (distances > most_[kind].distances) most_[kind] = {rank, distances};
+  void note(std::size_t kind, Index rank, const Distances& distances) {
+    if (most_.size() <= kind) most_.resize(kind + 1);
+    if (most_[kind].rank < 0 || distances > most_[kind].distances) most_[kind] = {rank, distances};
   }
   [[nodiscard]] Index rank(std::size_t kind) const { return kind < most_.size() ? most_[kind].rank : -1; }
 
  private:
   struct Most {
-    Index rank;
-    std::int64_t distances;
+    Index rank = -1;
+    Distances distances;
   };
   std::vector<Most> most_;
 };
@@ -344,8 +353,7 @@ std::shared_ptr<const Census> Layout::census(const Grid& grid, const std::vector
 
 Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, const std::vector<Reach>& reach, bool members,
                      const std::function<Index(Index, const Coords&)>& kind_of, const Share& share) const {
-  const std::int64_t inside_distance = Farthest::distance(LinkClass::same_socket);
-  const std::int64_t outside_distance = Farthest::distance(LinkClass::other_node);
+  const auto link_of = [](bool inside) { return inside ? LinkClass::same_socket : LinkClass::other_node; };
   const std::size_t levels = placement_.levels().size();
   Census census;
   census.spans = 3 + levels;
@@ -389,7 +397,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       const auto weight = [&](std::size_t partner) {
         return share ? static_cast<std::int32_t>(std::ceil(whole_share * share(coords, partners[partner]))) : 1;
       };
-      std::int64_t distances = 0;
+      Distances distances;
       if (by_node) {
         for (const PartnerRanks::Run& run : runs_of_kind[static_cast<std::size_t>(kind)]) {
           ranks_of_partners.visit(
@@ -397,12 +405,12 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
               [&](std::size_t first, std::size_t stop, bool inside) {
                 more[2 * first + (inside ? 0 : 1)] += weight(first);
                 more[2 * stop + (inside ? 0 : 1)] -= weight(first);
-                distances += static_cast<std::int64_t>(stop - first) * (inside ? inside_distance : outside_distance);
+                distances.add(link_of(inside), static_cast<Index>(stop - first));
               },
               [&](std::size_t i, Index other) {
                 const bool inside = other >= begin && other < end;
                 unit.counts[i * census.spans + (inside ? in_socket : between_nodes)] += static_cast<std::uint32_t>(weight(i));
-                distances += inside ? inside_distance : outside_distance;
+                distances.add(link_of(inside));
               });
         }
         lonely.note(static_cast<std::size_t>(kind), rank, distances);
@@ -414,7 +422,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
           if (other < 0) continue;
           const bool inside = node_of_[static_cast<std::size_t>(other)] == node;
           unit.counts[i * census.spans + (inside ? in_socket : between_nodes)] += static_cast<std::uint32_t>(weight(i));
-          distances += inside ? inside_distance : outside_distance;
+          distances.add(link_of(inside));
         }
         lonely.note(static_cast<std::size_t>(kind), rank, distances);
         continue;
@@ -436,7 +444,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
         unit.counts[i * census.spans + span] += static_cast<std::uint32_t>(weight(i));
         if (of_socket != nullptr) of_socket[i * census.spans + span] += static_cast<std::uint32_t>(weight(i));
         if (!farthest[i] || *farthest[i] < link) farthest[i] = link;
-        distances += Farthest::distance(link);
+        distances.add(link);
       }
       lonely.note(static_cast<std::size_t>(kind), rank, distances);
     }

@@ -189,7 +189,7 @@ Census counted(const Asked& asked, const std::set<Index>& nodes, const std::vect
         ++of_node[node].counts[at];
         if (placement.has_sockets()) ++of_socket[own.socket].counts[at];
         farthest[i] = std::max(farthest[i], std::optional(link));
-        distances += std::pow(4096.0, static_cast<double>(link));
+        distances += std::pow(1e5, static_cast<double>(link));  // there are fewer partners
       }
       auto& most = loneliest.try_emplace(kind, -1.0, -1).first->second;
       if (distances > most.first) most = {distances, rank};
@@ -294,6 +294,22 @@ TEST(Layout, CountsWhatACountRankByRankDoes) {
     if (kinds > 1) asked.kind_of = kind_of;
     expect_counted(asked, std::to_string(i));
   }
+}
+
+TEST(Layout, OnePartnerOnAnotherNodeIsFartherThanThousandsOnAnotherSocket) {
+  constexpr Index ranks = 6000;
+  std::vector<std::int32_t> nodes(ranks, 0);
+  std::vector<std::int32_t> sockets(ranks, 1);
+  nodes[ranks - 1] = 1;
+  sockets[0] = 0;
+  sockets[ranks - 1] = 2;
+  std::vector<Partner> partners;
+  for (Index along = 1; along <= 5000; ++along) partners.push_back({0, {along}});
+  const auto kind_of = [](Index rank, const Coords&) { return Index{rank == 0 || rank == ranks - 2 ? 0 : -1}; };
+  const Asked asked{Grid({ranks}, {false}), Placement::on_nodes(nodes, sockets), partners, {}, false, kind_of};
+  const auto found = Layout(asked.grid, asked.placement).census(asked.grid, partners, {}, false, {1}, kind_of);
+  EXPECT_EQ(found->links[0], LinkClass::other_node);
+  expect_counted(asked, "two ranks");
 }
 
 TEST(Layout, OfManyNodesSixteenAreCountedAndOfUnitsFour) {
