@@ -391,7 +391,7 @@ Census Layout::count(const Grid& grid, const std::vector<Partner>& partners, con
       Index rest = rank;
       for (std::size_t axis = coords.size(); axis-- > 0; rest /= grid.dims()[axis]) coords[axis] = rest % grid.dims()[axis];
       const Index kind = kind_of(rank, coords);
-      if (kind < 0 || kind >= static_cast<Index>(of_kind.size())) continue;
+      if (kind < 0 || kind >= static_cast<Index>(of_kind.size()) || of_kind[static_cast<std::size_t>(kind)].empty()) continue;
       if (between_ && lookups > few_lookups) between_();
       ranks_of_partners.stand_at(rank, coords);
       const auto weight = [&](std::size_t partner) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <random>
 #include <set>
@@ -170,14 +169,16 @@ Census counted(const Asked& asked, const std::set<Index>& nodes, const std::vect
     for (const Index unit : units[level]) of_unit[level][unit] = {UnitCounts::Of::level, level, nothing};
   }
   std::vector<std::optional<LinkClass>> farthest(asked.partners.size());
-  std::map<Index, std::pair<double, Index>> loneliest;  // of each kind: how far away its partners are, and the rank
+  using Distances = std::vector<Index>;                    // partners by link, the farthest first
+  std::map<Index, std::pair<Distances, Index>> loneliest;  // of each kind, and the rank
   for (const Index node : nodes) {
     for (Index rank = 0; rank < placement.ranks(); ++rank) {
       const Location own = placement[rank];
       const Index kind = asked.kind_of(rank, asked.grid.coords(rank));
-      if (own.node != node || kind < 0) continue;
+      const bool sends = std::ranges::any_of(asked.partners, [kind](const Partner& partner) { return partner.kind == kind; });
+      if (own.node != node || !sends) continue;
       if (placement.has_sockets()) of_socket.try_emplace(own.socket, UnitCounts{UnitCounts::Of::socket, 0, nothing});
-      double distances = 0;
+      Distances distances(link_class_count, 0);
       for (std::size_t i = 0; i < asked.partners.size(); ++i) {
         const Index other = asked.partners[i].kind == kind ? partner_of(asked, rank, asked.partners[i]) : -1;
         if (other < 0) continue;
@@ -189,9 +190,9 @@ Census counted(const Asked& asked, const std::set<Index>& nodes, const std::vect
         ++of_node[node].counts[at];
         if (placement.has_sockets()) ++of_socket[own.socket].counts[at];
         farthest[i] = std::max(farthest[i], std::optional(link));
-        distances += std::pow(1e5, static_cast<double>(link));  // there are fewer partners
+        ++distances[link_class_count - 1 - static_cast<std::size_t>(link)];
       }
-      auto& most = loneliest.try_emplace(kind, -1.0, -1).first->second;
+      auto& most = loneliest.try_emplace(kind, Distances{}, -1).first->second;
       if (distances > most.first) most = {distances, rank};
     }
   }
