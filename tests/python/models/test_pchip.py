@@ -23,8 +23,29 @@ def test_between_rows_it_is_the_monotone_cubic_in_logarithms() -> None:
 
 
 def test_the_way_between_two_rows_is_halved_six_times_at_most() -> None:
-    steep = pchip.fit(Way.exact(np.array([0.0, 8, 2e15, 4e15]), np.array([1e-6, 1e-6, 1e3, 1e6])))
+    steep = pchip.fit(Way.exact(np.array([0.0, 8, 2e15, 4e15]), np.array([1e-6, 1e-6, 1e3, 3e3])))
     assert sum(8 <= segment.from_bytes < 2e15 for segment in steep.segments) == 62
+
+
+def test_a_change_of_protocol_is_a_step_and_no_slope() -> None:
+    # Open MPI 4.1 within a node: single-copy from 4096 B on, header included.
+    sizes = np.array([0.0, 8, 1024, 2048, 3072, 4096, 6144, 8192, 65536])
+    times_s = np.array([0.31, 0.32, 0.38, 0.45, 0.48, 2.24, 2.5, 2.54, 6.42]) * 1e-6
+    model = pchip.fit(Way.exact(sizes, times_s))
+    assert [model.time_s(int(size)) for size in sizes] == pytest.approx(times_s.tolist(), rel=1e-12)
+    assert 0.48e-6 < model.time_s(3500) < model.time_s(4000) < model.time_s(4095) < 0.52e-6
+    assert 2.24e-6 < model.time_s(4097) < 2.25e-6
+    exact = pchip.curve(sizes, times_s)
+    assert (exact(4095), exact(4096)) == pytest.approx((model.time_s(4095), 2.24e-6), rel=1e-3)
+    # Each side is joined as if the other were not there.
+    upper = pchip.curve(sizes[5:], times_s[5:])
+    assert model.time_s(7000) == pytest.approx(upper(7000), rel=2e-3)
+
+
+def test_rows_that_bytes_explain_are_joined_smoothly() -> None:
+    # Beyond the caches a message takes a little more than in proportion.
+    sizes, times_s = np.array([64.0, 1024, 2048, 4096]), np.array([1.0, 2, 4.5, 10]) * 1e-6
+    assert 6.7e-6 < pchip.fit(Way.exact(sizes, times_s)).time_s(2900) < 6.9e-6
 
 
 def test_rows_that_fall_are_pooled() -> None:
