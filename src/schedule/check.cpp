@@ -397,7 +397,8 @@ std::vector<std::string> sums(const std::vector<RankSchedule>& schedules, const 
     each_slot(op.slots, [&](Index slot) {
       Sum& what = arrived[i++];
       auto& into = contents.held(rank, slot);
-      if (op.adds && into.slot >= 0) {
+      if (op.adds) {
+        if (into.slot < 0) findings.add(name(rank) + " adds to slot " + std::to_string(slot) + ", which holds nothing");
         into.content.insert(into.content.end(), what.begin(), what.end());
       } else {
         contents.put(rank, slot, std::move(what));
