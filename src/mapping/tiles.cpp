@@ -375,7 +375,7 @@ class Planes {
 
  private:
   using Places = std::array<Index, max_axes + 1>;
-  using Keyed = std::pair<Index, Index>;  // a cell after its place in some order
+  using Keyed = std::pair<double, Index>;  // a cell after its place in some order, as many digits of it as count
 
   [[nodiscard]] const Index* place(const Keyed& keyed) const { return &place_[static_cast<std::size_t>(keyed.second) * axes_]; }
 
@@ -409,7 +409,9 @@ class Planes {
     for (Keyed& keyed : own) {
       const Index* const at = place(keyed);
       keyed.first = 0;
-      for (const std::size_t axis : order) keyed.first = keyed.first * size[axis] + at[axis] - low[axis];
+      for (const std::size_t axis : order) {
+        keyed.first = keyed.first * static_cast<double>(size[axis]) + static_cast<double>(at[axis] - low[axis]);
+      }
     }
     const Index middle = from + (to - from) / 2;
     const auto half = first_[static_cast<std::size_t>(middle)] - first_[static_cast<std::size_t>(from)];
