@@ -124,7 +124,7 @@ void EventClock::handle(const Event& event, double now_s) {
     case Event::Kind::depart: {
       Id& last = last_[part_.connections[event.id]];
       if (last == none) {
-        flow(event.id, now_s);
+        flow(event.id, now_s, false);
       } else {
         next_[last] = event.id;
       }
@@ -228,10 +228,11 @@ void EventClock::set_out(Id send, double now_s) {
   events_.push({now_s + one.time_s - one.hold_s, Event::Kind::depart, send});
 }
 
-void EventClock::flow(Id send, double now_s) {
+void EventClock::flow(Id send, double now_s, bool follows) {
   const Id recv = part_.partners[send];
   const std::size_t resources = loads_.resources() + own_ways;
   const Own& one = own_[recv];
+  const double hold_s = follows ? std::min(one.hold_s, one.gap_s) : one.hold_s;
   way_.clear();
   bool leaves = false;
   for (const LoadsOfUses::Held& held : loads_.way(part_.passages[send], priced_.routes[send], placement_)) {
@@ -241,9 +242,9 @@ void EventClock::flow(Id send, double now_s) {
   for (const Id end : {send, recv}) {
     const std::size_t way = loads_.resources() + (end == send ? 0 : 1) + (leaves ? 0 : 2);
     const double gap_s = own_[end].gap_s;
-    way_.push_back({part_.passages[end].rank * resources + way, {gap_s, gap_s - one.hold_s}});
+    way_.push_back({part_.passages[end].rank * resources + way, {gap_s, gap_s - hold_s}});
   }
-  flows_.start(send, now_s, {one.hold_s, price(send).bytes}, way_);
+  flows_.start(send, now_s, {hold_s, price(send).bytes}, way_);
 }
 
 void EventClock::arrive(Id send, double now_s) {
@@ -255,7 +256,7 @@ void EventClock::arrive(Id send, double now_s) {
     done_s_[recv] = now_s;
   }
   if (next_[send] != none) {
-    flow(next_[send], now_s);
+    flow(next_[send], now_s, true);
   } else {
     last_[part_.connections[send]] = none;
   }

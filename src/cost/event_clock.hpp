@@ -3,10 +3,10 @@
 // With T(m), E(m), g(m) and o as in walk.hpp, a message sets out when both its ends are there, or its sender where that waits for
 // nobody. After its latency it flows through what it shares with others (flows.hpp), among them its sender's way out and its
 // receiver's way in: there the first message takes what it does alone, T(m), or E(m) where its step has others in flight, and
-// each further one g(m) (LogGP, Alexandrov et al. 1995). A connection, of one rank with another, delivers in order. A step ends
-// when all messages are through that its rank has to wait for; it takes o for each of its messages at least, and the first one's
-// time and g(m) for each further one, whichever way they take. A blocking send that waits for nobody goes on after g(m), and its
-// receive takes as much; a synchronous one goes on when it is acknowledged.
+// each further one g(m) (LogGP, Alexandrov et al. 1995). A connection, of one rank with another, delivers in order: one message
+// flows at the heels of the other. A step ends when all messages are through that its rank has to wait for; it takes o for each
+// of its messages at least, and the first one's time and g(m) for each further one, whichever way they take. A blocking send
+// that waits for nobody goes on after g(m), and its receive takes as much; a synchronous one goes on when it is acknowledged.
 #pragma once
 
 #include <queue>
@@ -72,7 +72,8 @@ class EventClock {
   [[nodiscard]] double own_s(Id first, Id end) const;
   void post(Id id, double now_s);
   void set_out(Id send, double now_s);
-  void flow(Id send, double now_s);
+  // follows: at the heels of another one of its connection, so that it needs no more than g(m) where nothing is shared.
+  void flow(Id send, double now_s, bool follows);
   void arrive(Id send, double now_s);
   // A message is there, and its receiver has asked for it.
   void arrived(Id recv, double now_s);

@@ -56,7 +56,8 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
   flow.id = id;
   flow.left = 1.0;
   flow.since_s = now_s;
-  flow.fastest = 1 / std::max(message.own_s, least_s);
+  const double own_s = std::max(message.own_s, least_s);
+  flow.fastest = 1 / own_s;
   flow.bytes = static_cast<double>(std::max<Index>(1, message.bytes));
   double most = 1.0;  // is asked of a resource
   for (const Use& use : way) {
@@ -76,7 +77,7 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
   ++under_way_;
   count(now_s);
   duration_s_ += 1 / flow.rate;
-  ends_.set({now_s + message.own_s * most, id, place});
+  ends_.set({now_s + own_s * most, id, place});
 }
 
 void Flows::count(double now_s) {

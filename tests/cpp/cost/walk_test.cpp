@@ -404,6 +404,17 @@ TEST_F(GoesOn, MessagesOfOneConnectionAreAGapApart) {
   EXPECT_NEAR(two_peers.finish_s[1], 2e-6 + 1.5e-6, 1e-15);
 }
 
+// Likewise where one alone would hold the way for longer than the next one is apart from it.
+TEST_F(GoesOn, MessagesOfOneConnectionOverlapAsThoseOfTwoDo) {
+  machine_.links.back()->rendezvous_from_bytes = 65536;
+  machine_.links.back()->exchange_gap = TimeCurve({{0, 0.0, 4e-10}});
+  machine_.card = Resource{5e9};
+  const Cost one_peer = cost(2, 1, {{0, 0, 1, 1000}, {0, 0, 1, 1000}, {0, 0, 1, 1000}}, {0, 0});
+  EXPECT_NEAR(one_peer.finish_s[1], 2e-6 + 2 * 4e-7, 1e-15);
+  const Cost three_peers = cost(4, 1, {{0, 0, 1, 1000}, {0, 0, 2, 1000}, {0, 0, 3, 1000}}, {0, 0, 0, 0});
+  EXPECT_NEAR(three_peers.finish_s[1], 2e-6 + 2 * 4e-7, 1e-15);
+}
+
 TEST_F(GoesOn, AConnectionDeliversInOrder) {
   machine_.links.back()->rendezvous_from_bytes = 65536;
   const Cost two = cost(2, 1, {{0, 0, 1, 3000}, {1, 0, 1, 1000}}, {0, 0, 0, 0});
