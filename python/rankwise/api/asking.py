@@ -13,7 +13,7 @@ from rankwise.api.results import TRUST, Plot, Result, TimelinePlot, plotted, sen
 from rankwise.api.rows import choice_blocks, line, notes_of, row_table, validation_blocks
 from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Next, Sentence, Table
 from rankwise.decide.choice import MOST_BYTES, Choice, Chooser, Question, steps_of
-from rankwise.decide.ranking import Ranking, conclusion, rank, require_one_question
+from rankwise.decide.ranking import NOTHING_SENT, Ranking, conclusion, rank, require_one_question
 from rankwise.engines.ledger import Where, keep_comparisons, keep_rows, keep_trials, machine_of
 from rankwise.engines.machines import MachineTime
 from rankwise.engines.model import Model
@@ -158,6 +158,8 @@ class Chosen(Result, rows="candidates", decides=True, rests_on="choice"):
     @property
     def conclusion(self) -> str:
         choice = self.choice
+        if not choice.best.time_s:
+            return sentence(NOTHING_SENT)
         return " ".join(sentence(words) for words in (choice.doubt, choice.reason, choice.otherwise) if words)
 
     def blocks(self) -> Iterator[Block]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankwise.api.results import sentence
 from rankwise.blocks import BUT, NO, UNCLEAR, YES, Block, Column, Listing, Next, Sentence, Table, labelled
-from rankwise.decide.ranking import meet, times_as_long
+from rankwise.decide.ranking import NOTHING_SENT, meet, times_as_long
 from rankwise.units import format_interval, format_percent, format_size, format_time, format_volume
 from rankwise.workloads.base import Row, Workload
 from rankwise.workloads.comparison import speed_change
@@ -149,6 +149,9 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
         usable = best
     if choice.doubt:
         yield Sentence(sentence(choice.doubt), mark=UNCLEAR)
+    elif not usable.time_s:
+        yield Sentence(sentence(NOTHING_SENT), mark=YES)
+        return
     else:
         yield Sentence(f"Use {usable.name}: {format_time(usable.time_s)} ({format_interval(usable.interval_s)}).", mark=YES)
     rows = _candidate_rows(choice.candidates)

@@ -14,6 +14,7 @@ from rankwise.units import format_interval, format_number, format_time
 from rankwise.workloads.base import Case, Row
 
 _AS_LONG = 0.0005  # longer than the best, which no printed figure shows
+NOTHING_SENT = "Nothing is sent: no rank has a partner"
 
 
 def meet(quicker: tuple[float, float] | None, slower: tuple[float, float] | None) -> bool:
@@ -48,6 +49,8 @@ class Ranking(Record):
         """Say what is fastest, and by how much."""
         if self.tried is not None:
             return self.tried
+        if not any(row.time_s for row in self.rows):
+            return NOTHING_SENT
         if len(self.rows) == 1:
             return f"{self.best.case.way} takes {format_time(self.best.time_s)}"
         first = f"{self.best.case.way} is fastest: {format_time(self.best.time_s)}"
@@ -67,6 +70,8 @@ class Ranking(Record):
 
 def conclusion(rows: Sequence[Row]) -> str:
     """Say in one sentence what rows come to: which way is fastest (of several questions: in how many), or what it takes."""
+    if not any(row.time_s for row in rows):
+        return NOTHING_SENT
     questions: dict[Hashable, list[Row]] = {}
     for row in rows:
         questions.setdefault(row.case.question, []).append(row)

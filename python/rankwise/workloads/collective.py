@@ -310,10 +310,8 @@ class CollectiveWorkload(Workload):
             size = f" of {case.size}" if case.size else ""
             takes = f"takes {'up to ' * (len(measured) > 1)}{format_time(worst.time_s)}"
             return f"{case.library} {takes} for {case.collective}{size} within the node, as measured"
-        if not pairs:
-            return None
         if not any(best.time_s for _, best in pairs):
-            return "Nothing is sent: a rank alone has no partner"
+            return None
         row, best = max(pairs, key=lambda pair: _times_as_long(*pair))
         case = row.case
         assert isinstance(case, CollectiveCase)

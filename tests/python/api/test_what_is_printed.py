@@ -28,6 +28,16 @@ def observed() -> Path:
     return Path("app.comm")
 
 
+@pytest.mark.parametrize(
+    "asked",
+    ["choose exchange", "predict exchange", "choose alltoall", "predict collective", "choose collective --bytes 8",
+     "predict stencil --grid 1x1 --nodes 1 --ppn 1"],
+)  # fmt: skip
+def test_one_rank_alone_sends_nothing(rankwise: Rankwise, profile: Path, asked: str) -> None:
+    ranks = "" if "--grid" in asked else "--ranks 1"
+    assert rankwise(f"{asked} {ranks} --profile {profile}").out.startswith("✓ Nothing is sent: no rank has a partner.\n")
+
+
 @pytest.mark.mpi
 def test_steps_beside_their_predictions(rankwise: Rankwise, profile: Path, observed: Path) -> None:
     assert rankwise(f"run observed {observed} --seconds 0.05 --json").json["rows"][0]["verified"] is True

@@ -24,6 +24,7 @@ def ranking(*times_s: float) -> Ranking:
         ((1.0, 1.0004, 1.0006), "w0 is fastest: 1.00 s, as w1 is; w2 takes 0.1 % longer"),
         ((1.0, 1.0004), "all 2 candidates take as long: 1.00 s"),
         ((1.0, 1.0), "all 2 candidates take as long: 1.00 s"),
+        ((0.0, 0.0), "Nothing is sent: no rank has a partner"),
     ],
 )
 def test_the_first_is_named_with_its_equals_and_the_next(times_s: tuple[float, ...], said: str) -> None:
