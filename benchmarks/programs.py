@@ -302,10 +302,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=10, help="of the links, in Mbit/s")
     parser.add_argument("--measured", action="store_true", help="measure the links; else they are as the kernel shapes them")
+    parser.add_argument("--sysctl", help="a setting of the nodes: net.ipv4.tcp_slow_start_after_idle=0")
     given = parser.parse_args()
     results, lost = [], 0
     with nodes_up(f"{given.rate}mbit", frame_bytes=1500) as on:
         print(f"{load()}; links of {given.rate} Mbit/s", flush=True)
+        for host in on.up.hosts if given.sysctl else ():
+            subprocess.run(on.up.command(host, ["sysctl", "-qw", given.sysctl]), check=True)
         bench = Bench(on)
         bench.measure() if given.measured else bench.describe(given.rate)
         for case in drawn(bench, given.seed, given.draw) if given.draw else programs(bench, given):
@@ -321,7 +324,7 @@ def main() -> int:
                 f"{case.name:<64} {format_volume(result.bytes[0]):>8} -> {format_volume(result.bytes[1]):>8}  "
                 f"share {result.promised_share:6.3f} promised {result.counted_share:6.3f} counted  "
                 f"step {format_time(result.predicted_s[0]):>8} ({low} to {high}) {format_time(result.measured_s):>8} "
-                f"measured, {format_time(result.computing_s)} computing "
+                f"measured ({format_time(result.first_s)} before), {format_time(result.computing_s)} computing "
                 f"{result.error:+6.1%}{'' if result.holds else '  outside'}; {promised:.2f} times as fast promised, "
                 f"{became:.2f} measured {promised / became - 1:+.1%}",
                 flush=True,
