@@ -74,7 +74,7 @@ def map_ranks(
 
 def _print_format(found: Mapped, file_format: str) -> None:
     """Print the placement to take in a launcher's format, and on stderr how it is used."""
-    from rankwise.mapping.formats import FORMATS, Placed, use_of, write_mapping
+    from rankwise.mapping.formats import Placed, use_of, warning_of, write_mapping
 
     best, shape = found.best, list(found.shape)
     assert best.node_of_cell is not None
@@ -88,8 +88,8 @@ def _print_format(found: Mapped, file_format: str) -> None:
 
         words = traffic_words(found.traffic, found.mappings, found.shown, found.start)
     tell(f"{words} Use it with: {use_of(file_format, placed)}")
-    if FORMATS[file_format].warning:
-        tell(f"beware: {FORMATS[file_format].warning}")
+    if warning := warning_of(file_format, placed):
+        tell(f"beware: {warning}")
 
 
 def _tell_left_out(room: Slots) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,7 @@ from typing import ClassVar
 from rankwise.errors import InputError, UnusableEnvironmentError
 from rankwise.launch.process import output_of
 from rankwise.machine.hosts import distinct, natural_order
+from rankwise.machine.rank_map import MISREAD, is_read_back
 
 ANY_HOST = "*"  # with a number after it: a host that the launcher chooses, for all ranks with that number
 
@@ -62,7 +64,10 @@ class Hydra(Launcher):
             return super().placed(hosts)
         # Not by a list of hosts in the order of ranks: each run in it would be a node that shares no memory with the others.
         if _knows_rankmap(self.path):
-            return ["-hosts", ",".join(names), "-rankmap", ",".join(str(names.index(host)) for host in hosts)]
+            numbers = [names.index(host) for host in hosts]
+            if _misreads_rankmaps(self.version) and not is_read_back(numbers):
+                raise InputError(f"{self.path} cannot place ranks like that: {MISREAD}: take srun, Open MPI or another map")
+            return ["-hosts", ",".join(names), "-rankmap", ",".join(map(str, numbers))]
         if ranks_of_each(hosts) is not None:
             return super().placed(hosts)
         names = distinct(hosts)
@@ -86,6 +91,11 @@ def _knows_rankmap(hydra: Path) -> bool:
         return "-rankmap" in output_of([str(hydra), "--help"])[1]
     except UnusableEnvironmentError:
         return True
+
+
+def _misreads_rankmaps(version: str) -> bool:
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return found is not None and (int(found[1]), int(found[2])) < (5, 1)
 
 
 _OF_MESSAGES = {

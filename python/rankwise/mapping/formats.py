@@ -16,6 +16,7 @@ from itertools import product
 
 from rankwise.errors import InputError
 from rankwise.machine.hosts import natural_order
+from rankwise.machine.rank_map import MISREAD, is_read_back
 
 Parts = Mapping[str, Sequence[int]]
 
@@ -79,11 +80,22 @@ def require_format(kind: str) -> None:
 
 def use_of(kind: str, placed: Placed) -> str:
     """Return the command that starts a PROGRAM by a file of this format, which it names FILE."""
-    names = placed.nodes
     return FORMATS[kind].use.format(
-        ranks=len(placed.node_of_cell), nodes=len(names), slots=",".join(placed.slots()),
-        rankmap=",".join(str(names.index(node)) for node in placed.node_of_cell),
+        ranks=len(placed.node_of_cell), nodes=len(placed.nodes), slots=",".join(placed.slots()),
+        rankmap=",".join(map(str, _rank_map(placed))),
     )  # fmt: skip
+
+
+def _rank_map(placed: Placed) -> list[int]:
+    number = {node: i for i, node in enumerate(placed.nodes)}
+    return [number[node] for node in placed.node_of_cell]
+
+
+def warning_of(kind: str, placed: Placed) -> str:
+    """Return what to beware of where this mapping is used by a file of this format."""
+    if "{rankmap}" in FORMATS[kind].use and not is_read_back(_rank_map(placed)):
+        return MISREAD
+    return FORMATS[kind].warning
 
 
 def _core_order(placed: Placed) -> list[int]:

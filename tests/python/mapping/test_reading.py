@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rankwise.errors import InputError
-from rankwise.mapping.formats import FORMATS, default_hosts, write_mapping
+from rankwise.machine.rank_map import MISREAD
+from rankwise.mapping.formats import FORMATS, Placed, default_hosts, warning_of, write_mapping
 from rankwise.mapping.reading import read_mapping
 
 SIZES = [3, 4, 5]
@@ -104,3 +105,11 @@ def test_hosts_are_the_nodes_of_their_names(tmp_path: Path) -> None:
     (tmp_path / "seq").write_text("b\nb\na\nc\n")
     assert read_mapping(tmp_path / "seq", [1, 2, 1], hosts=["a", "b", "c"]) == {"seq": [1, 1, 0, 2]}
     assert read_mapping(tmp_path / "seq", [2, 1, 1], hosts=["x", "y", "z"]) == {"seq": [0, 0, 1, 2]}
+
+
+def test_a_rank_map_that_mpich_5_0_misreads_is_warned_of() -> None:
+    nodes = [node for row in (0, 2, 4) for node in [row, row, row + 1, row + 1] * 2]  # blocks of 2x2 on a grid of 6x4
+    placed = Placed((6, 4), nodes, default_hosts(6))
+    assert warning_of("hydra-hostfile", placed) == MISREAD
+    assert warning_of("openmpi-seq", placed) == "" != warning_of("intel-machinefile", placed)
+    assert warning_of("hydra-hostfile", Placed((4, 4), nodes[:16], default_hosts(4))) == ""
