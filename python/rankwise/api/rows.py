@@ -151,7 +151,6 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
         yield Sentence(sentence(choice.doubt), mark=UNCLEAR)
     elif not usable.time_s:
         yield Sentence(sentence(NOTHING_SENT), mark=YES)
-        return
     else:
         yield Sentence(f"Use {usable.name}: {format_time(usable.time_s)} ({format_interval(usable.interval_s)}).", mark=YES)
     rows = _candidate_rows(choice.candidates)
