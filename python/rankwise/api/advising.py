@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from rankwise.launch.command import Command, read_command, why_missing
 from rankwise.machine.hosts import distinct
 from rankwise.machine.profile import Profile
 from rankwise.mapping import How, Mappings, MapResult, hardly_better
-from rankwise.mapping.mapper import LEAST_GAIN
+from rankwise.mapping.mapper import LEAST_GAIN, best_of
 from rankwise.mapping.reading import read_mapping
 from rankwise.mapping.traffic import BLOCKED, OBSERVED, place_traffic
 from rankwise.observe.record import read_record
@@ -250,15 +250,32 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
     mappings = place_traffic(traffic, sizes, how=How(levels=wanted.inner, above=above, price=price, given=given))
     by_name = {result.algorithm: result for result in mappings.results}
     now = by_name.get(OBSERVED, by_name[BLOCKED])
-    new = mappings.best if given is None else by_name[next(iter(given))]
-    if (why := _nothing_to_try(mappings, now is new or (given is None and hardly_better(new, now)))) is not None:
-        return Tried(None, None, why)
 
     def way(result: MapResult) -> Way:
         assert result.node_of_cell is not None
         return Way(result.algorithm, tuple(names[node] for node in result.node_of_cell), result.j_sum)
 
+    new = _placeable(mappings, program, way) if given is None else by_name[next(iter(given))]
+    if (why := _nothing_to_try(mappings, now is new or (given is None and hardly_better(new, now)))) is not None:
+        return Tried(None, None, why)
     return _tried(observed, asked, program, (way(now), way(new)))
+
+
+def _placeable(mappings: Mappings, program: Command, way: Callable[[MapResult], Way]) -> MapResult:
+    """Return the best placement that the launcher can make; where it can make none, the best of all, which it will refuse."""
+    refused = {}
+    for result in mappings.results:
+        try:
+            program.launcher.placed(way(result).hosts)
+        except InputError as error:
+            refused[result.algorithm] = error
+    best = mappings.best
+    left = [result for result in mappings.results if result.algorithm not in refused]
+    if best.algorithm not in refused or not left:
+        return best
+    instead = best_of(left, mappings.objective)
+    tell(f"not the best map ({best.algorithm}) but {instead.algorithm} is tried: {refused[best.algorithm]}")
+    return instead
 
 
 def _try_settings(observed: Path, asked: Trying, program: Command, hosts: tuple[str, ...]) -> Tried:
