@@ -164,7 +164,7 @@ def table(rows: Sequence[dict[str, object]], skipped: Sequence[str], busy: float
 
 def main() -> int:
     parser = options(__doc__)
-    parser.add_argument("--output", type=Path, default=Path("docs/peers.md"))
+    parser.add_argument("--output", type=Path, help="the page; default: docs/peers.md, with --only printed")
     parser.add_argument("--only", default="", help="comparisons, separated by commas")
     asked = parser.parse_args()
     names = [one.name for one in COMPARISONS]
@@ -187,8 +187,12 @@ def main() -> int:
             skipped.append(f"{one.name} ({one.peer}): {why}")
         print(f"{one.name}: {why or f'{len(found)} rows'}", flush=True)
         busy = max(busy, _busy_cores(1.0))
-    asked.output.write_text(table(rows, skipped, busy, cores), encoding="utf-8")
-    print(asked.output)
+    page, output = table(rows, skipped, busy, cores), asked.output or (None if asked.only else Path("docs/peers.md"))
+    if output is None:
+        print(page)
+    else:
+        output.write_text(page, encoding="utf-8")
+        print(output)
     return EXIT_UNUSABLE if busy > _BUSY * cores else 0
 
 
