@@ -305,6 +305,22 @@ def _partial_doubling(seen: Seen) -> Name | None:
     return Name("recursive doubling", seen.ranks > 8, reason=f"{within}" + (", and one more partner" if rest else ""))
 
 
+def _wide_ring(seen: Seen) -> Name | None:
+    """Every rank with every other, the less the farther away it is around the ring: a halo as wide as its only axis."""
+    if len(seen.pairs.source) != seen.ranks * (seen.ranks - 1) or seen.ranks < _FEW:
+        return None
+    ahead = (seen.pairs.dest - seen.pairs.source) % seen.ranks
+    distance = np.minimum(ahead, seen.ranks - ahead)
+    by_distance = [seen.pairs.bytes[distance == away] for away in range(1, seen.ranks // 2 + 1)]
+    means = [float(sent.mean()) for sent in by_distance]
+    alike = all(sent.std() < _ALIKE * mean for sent, mean in zip(by_distance, means, strict=True))
+    if not alike or any(far > (1 - _ALIKE) * near for near, far in zip(means, means[1:], strict=False)):
+        return None
+    near, far = (format_volume(round(mean)) for mean in (means[0], means[-1]))
+    reason = f"every rank sends {near} to the next ones, the less the farther, {far} to the farthest"
+    return Name("halo", False, (seen.ranks,), (True,), seen.ranks - 1, reason)
+
+
 def _all_pairs_and_more(seen: Seen) -> Name | None:
     """Every rank sends as much to every other, and more to some: transposes with a halo, or with particles."""
     sent = seen.pairs.bytes
@@ -342,6 +358,7 @@ _RULES: tuple[Rule, ...] = (
     _one_way_halo,
     _partial_doubling,
     lambda seen: seen.found,  # of any numbering
+    _wide_ring,
     _all_pairs_and_more,
     _irregular,
 )

@@ -181,6 +181,20 @@ def test_a_halo_with_a_gather_in_the_step() -> None:
     assert "all ranks with rank 0" in named.reason
 
 
+@pytest.mark.parametrize("ranks", [5, 7, 8])
+def test_a_halo_as_wide_as_its_ring(ranks: int) -> None:
+    reach = ranks // 2
+    flows: Bytes = {}
+    for rank in range(ranks):
+        for away in [*range(1, reach + 1), *range(-1, -reach - 1, -1)]:
+            flows[rank, (rank + away) % ranks] = 1, 20_000 / abs(away)
+    named = name_of(Seen(pairs_of(ranks, flows, noise=0.03), EXCHANGE))
+    assert named.words == f"perhaps 1-D halo of {ranks - 1} neighbours, grid {ranks}, periodic"
+    assert "the less the farther" in named.reason
+    shuffled = np.random.default_rng(3).permutation(ranks)
+    assert name_of(Seen(pairs_of(ranks, flows, shuffled), EXCHANGE)).name == "irregular"
+
+
 @pytest.mark.parametrize("ranks", [6, 8, 13])
 def test_transposes_with_particles_to_both_sides_are_perhaps_all_to_all(ranks: int) -> None:
     flows = {(a, b): (200, 4_915_200.0) for a in range(ranks) for b in range(ranks) if a != b}
