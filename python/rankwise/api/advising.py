@@ -116,7 +116,7 @@ def _record_words(evidence: Evidence, path: Path) -> str:
     """Say what was recorded: ranks, nodes, and who sends to whom."""
     record = evidence.record
     where = f"{format_count(record.ranks, 'rank')} on {format_count(len(record.hosts), 'node')}"
-    return f"{path}: {where}. {evidence.pattern.words}."
+    return f"{path}: {where}. {sentence(evidence.pattern.words)}"
 
 
 def _findings_columns(evidence: Evidence) -> Sequence[Column[Finding]]:
