@@ -4,9 +4,12 @@ import csv
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from rankwise import _core
 from rankwise.decide.choice import Chooser, Question
+from rankwise.engines.model import Model
 from rankwise.engines.placement import Placement, Seats, nodes_of, profile_placement
 from rankwise.engines.predict import predict_rows
 from rankwise.errors import InputError
@@ -15,6 +18,8 @@ from rankwise.machine.profile import Link, Profile
 from rankwise.machine.shared import Resource, Shared
 from rankwise.measure.imports import import_profile
 from rankwise.models.curve import curve_from_table
+from rankwise.observe.phases import PhasedStep
+from rankwise.workloads.base import Program
 from rankwise.workloads.exchange import Asked, ExchangeCase, _schedules, make_cases, names
 
 DATA = Path(__file__).parents[2] / "data"
@@ -110,6 +115,21 @@ def test_a_figure_that_the_answer_does_not_rest_on_widens_nothing(paper: Profile
         )
         widths.append(row.time_hi_s / row.time_s)
     assert widths[0] < 1.2 and 1.8 < widths[1] < 2.2
+
+
+def test_a_card_is_not_known_better_in_programs_than_they_bear_out() -> None:
+    points = [Point(size, t, 0.99 * t, 1.01 * t, 9) for size, t in ((0, 1e-6), (10**6, 2.5e-3), (10**7, 2.5e-2))]
+    sure = Shared(card=Resource(1e8, ci=(0.999e8, 1.001e8)))
+    link = Link(curve_from_table(points, "median"))
+    profile = Profile({}, {"same-socket": link, "other-node": link}, "", {}, shared=sure)
+    ranks = np.arange(8)
+    step = PhasedStep.at_once(ranks, (ranks + 4) % 8, np.full(8, 10**6), 8)
+    span = Model(profile).price(Program(step), 1, _core.Placement.blocked(8, 4)).span
+    low_s, high_s = span.ends_s
+    assert span.time_s == pytest.approx(4e6 / 1e8, rel=0.02)
+    assert low_s < 0.95 * span.time_s and 1.07 * span.time_s < high_s < 1.2 * span.time_s
+    (row,) = predict_rows(profile, [ExchangeCase("direct", "isend", (8,), (True,), 1, 10**6)], _placed(4))
+    assert row.time_hi_s < 1.06 * row.time_s
 
 
 def test_hockney_can_be_asked_for_by_name(paper: Profile) -> None:
