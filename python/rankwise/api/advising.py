@@ -263,19 +263,20 @@ def try_placements(observed: Path, command: Sequence[str], asked: Trying) -> Tri
 
 def _placeable(mappings: Mappings, program: Command, way: Callable[[MapResult], Way]) -> MapResult:
     """Return the best placement that the launcher can make; where it can make none, the best of all, which it will refuse."""
-    refused = {}
-    for result in mappings.results:
+    best, left = mappings.best, list(mappings.results)
+    refusal: InputError | None = None
+    while left:
+        found = best_of(left, mappings.objective)
         try:
-            program.launcher.placed(way(result).hosts)
+            program.launcher.placed(way(found).hosts)
         except InputError as error:
-            refused[result.algorithm] = error
-    best = mappings.best
-    left = [result for result in mappings.results if result.algorithm not in refused]
-    if best.algorithm not in refused or not left:
-        return best
-    instead = best_of(left, mappings.objective)
-    tell(f"not the best map ({best.algorithm}) but {instead.algorithm} is tried: {refused[best.algorithm]}")
-    return instead
+            refusal = refusal or error
+            left = [result for result in left if result is not found]
+            continue
+        if refusal is not None:
+            tell(f"trying {found.algorithm} in place of {best.algorithm}, the best placement: {refusal}")
+        return found
+    return best
 
 
 def _try_settings(observed: Path, asked: Trying, program: Command, hosts: tuple[str, ...]) -> Tried:

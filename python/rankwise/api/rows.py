@@ -184,7 +184,7 @@ def choice_blocks(choice: Choice) -> Iterator[Block]:
         f"grid {grid}, cutoff {question.cutoff}, {format_size(question.block_bytes)} a block; ~: overlaps the best's interval"
         + "; *: see Also" * bool(needs_more)
     )
-    told = [] if choice.doubt else [("Why", f"{choice.reason_of(usable)}.")]  # begins with an id
+    told = [] if choice.doubt or not usable.time_s else [("Why", f"{choice.reason_of(usable)}.")]  # begins with an id
     if usable is not best and not choice.doubt:
         told.append(("Also", f"{best.name} takes {format_time(best.time_s)} {choice.needs}{choice.met}."))
     if not choice.doubt:

@@ -66,7 +66,7 @@ class Hydra(Launcher):
         if _knows_rankmap(self.path):
             numbers = [names.index(host) for host in hosts]
             if _misreads_rankmaps(self.version) and not is_read_back(numbers):
-                raise InputError(f"{self.path} cannot place ranks like that: {MISREAD}: take srun, Open MPI or another map")
+                raise InputError(f"{self.path} cannot place ranks like that: {MISREAD}; take srun, Open MPI or another map")
             return ["-hosts", ",".join(names), "-rankmap", ",".join(map(str, numbers))]
         if ranks_of_each(hosts) is not None:
             return super().placed(hosts)

@@ -1,6 +1,6 @@
 """Rank maps that ranks of MPICH 5.0 misread, so that they hang in MPI_Init.
 
-``mpiexec -rankmap`` starts each rank where it is asked to, but tells the ranks of it in a compressed form, by which they find
+``mpiexec -rankmap`` starts each rank where it is asked to, but passes them the map in a compressed form, by which they find
 who shares their memory. Up to MPICH 5.0 (mended in 5.1, pull request 7801) a rank is lost that follows a repeated group of
 ranks and shares the node of its last one; and of several repeated groups each after the first is read once too often.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MISREAD = "MPICH 5.0 tells its ranks wrong nodes by this map, in which groups of nodes repeat, and they hang (not in 5.1)"
+MISREAD = "under MPICH 5.0 its ranks hang in MPI_Init (a bug of -rankmap where groups of nodes repeat, fixed in 5.1)"
 
 Groups = list[tuple[list[int], int]]  # nodes of ranks one after the other, and how many times these follow
 

@@ -317,7 +317,7 @@ def _wide_ring(seen: Seen) -> Name | None:
     if not alike or any(far > (1 - _ALIKE) * near for near, far in zip(means, means[1:], strict=False)):
         return None
     near, far = (format_volume(round(mean)) for mean in (means[0], means[-1]))
-    reason = f"every rank sends {near} to the next ones, the less the farther, {far} to the farthest"
+    reason = f"every rank sends {near} to its neighbours, and less with distance: {far} to the farthest"
     return Name("halo", False, (seen.ranks,), (True,), seen.ranks - 1, reason)
 
 

@@ -190,7 +190,7 @@ def test_a_halo_as_wide_as_its_ring(ranks: int) -> None:
             flows[rank, (rank + away) % ranks] = 1, 20_000 / abs(away)
     named = name_of(Seen(pairs_of(ranks, flows, noise=0.03), EXCHANGE))
     assert named.words == f"perhaps 1-D halo of {ranks - 1} neighbours, grid {ranks}, periodic"
-    assert "the less the farther" in named.reason
+    assert "less with distance" in named.reason
     shuffled = np.random.default_rng(3).permutation(ranks)
     assert name_of(Seen(pairs_of(ranks, flows, shuffled), EXCHANGE)).name == "irregular"
 
