@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -37,7 +38,8 @@ class Placed:
 
     def slots(self) -> list[str]:
         """Return each node with how many ranks it holds: n1:4."""
-        return [f"{self.hosts[node]}:{self.node_of_cell.count(node)}" for node in self.nodes]
+        ranks = Counter(self.node_of_cell)
+        return [f"{self.hosts[node]}:{ranks[node]}" for node in self.nodes]
 
 
 @dataclass(frozen=True)
