@@ -16,7 +16,37 @@ void lock_threads(void) {
 
 void unlock_threads(void) { atomic_flag_clear_explicit(&busy, memory_order_release); }
 
+// Ticks since the last event in calls that found nothing, the last of them, and when it ended. They are no events of their own,
+// for they would fill the windows: a completion or a probe's find has waited as long, and before any other event stands one.
+static struct {
+  uint64_t ticks, end;
+  struct call_site* from;
+} polled;
+
+// Of what passed since the last poll, a loop's own time: up to a microsecond; computing takes longer.
+static uint64_t since_poll(uint64_t start) {
+  uint64_t between = start - polled.end;
+  return polled.ticks && between < ticks_per_second / 1000000 ? between : 0;
+}
+
+void note_poll(const struct site* site, const struct span* span) {
+  polled.ticks += since_poll(span->start) + span->end - span->start;
+  polled.end = span->end;
+  polled.from = site->from;
+}
+
+struct span since_polls(struct span span) {
+  span.start -= polled.ticks + since_poll(span.start);
+  polled.ticks = 0;
+  return span;
+}
+
 static void event(const struct site* site, const struct span* span, int kind, struct message message, uint32_t request) {
+  if (polled.ticks) {
+    struct span polls = {.start = polled.end - polled.ticks, .end = polled.end};
+    polled.ticks = 0;
+    event_of_time(&(struct site){.from = polled.from}, &polls);
+  }
   struct event* event = next_event();
   if (!event) {
     requests_forget();
@@ -166,8 +196,12 @@ void count_started(const struct site* site, const struct span* span, word handle
 static word message_key(word message) { return message ^ (word)0x5bd1e99500000000; }
 
 void note_matched(const struct site* site, const struct span* span, const word* a) {
-  if (site->extra == 4 && !*(const int32_t*)a[3]) return;
-  event_of_time(site, span);
+  if (site->extra == 4 && !*(const int32_t*)a[3]) {
+    note_poll(site, span);
+    return;
+  }
+  struct span waited = since_polls(*span);
+  event_of_time(site, &waited);
   struct request* kept = request_add(message_key(handle_at(a[site->extra == 4 ? 4 : 3], 0)));
   kept->kind = OF_NOTHING;
   kept->comm = handle_of(a[2]);
@@ -190,14 +224,15 @@ static int was_cancelled(const void* status) {
   return test && test(status, &flag) == 0 && flag;
 }
 
-static void complete(const struct site* site, const struct span* span, word handle, const void* status) {
-  if (handle == mpi.null_request) return;
+// Whether there was anything to complete.
+static int complete(const struct site* site, const struct span* span, word handle, const void* status) {
+  if (handle == mpi.null_request) return 0;
   struct request* request = request_find(handle);
   if (!request) {
     event(site, span, 4, (struct message){-1, -1, NO_COMM, 0}, 0);
-    return;
+    return 1;
   }
-  if (request->persistent && !request->active) return;
+  if (request->persistent && !request->active) return 0;
   struct message message = {request->peer, request->tag, request->number, request->bytes};
   if (request->cancelled && was_cancelled(status)) {
     message = (struct message){-1, -1, NO_COMM, 0};
@@ -208,6 +243,7 @@ static void complete(const struct site* site, const struct span* span, word hand
   request->active = request->cancelled = 0;
   if (!request->persistent) request_remove(request);
   event(site, span, 4, message, serial);
+  return 1;
 }
 
 static struct span timed_words(const struct site* site, word* a) {
@@ -243,15 +279,19 @@ int wait_for(const struct site* site, word* a, struct waiting at) {
   for (size_t i = 0; i < count; i++) handles[i] = handle_at(at.requests, (int64_t)i);
   note_requests((word)at.count, at.requests);
   struct span span = timed_words(site, a);
+  int found = 0;
   if (span.result == 0 && !(at.flag && !*(const int32_t*)a[at.flag])) {
+    struct span waited = since_polls(span);
     const int32_t* indices = at.indices ? (const int32_t*)a[at.indices] : NULL;
     int completed = at.found ? *(const int32_t*)a[at.found] : at.single ? 1 : (int)count;
     for (int i = 0; i < completed; i++) {
       int index = indices ? indices[i] : i;
       if (index < 0 || index >= (int)count) continue;
-      complete(site, &span, handles[index], statuses + (at.single ? 0 : i) * mpi.status_bytes);
+      found |= complete(site, &waited, handles[index], statuses + (at.single ? 0 : i) * mpi.status_bytes);
     }
+    if (!found) span = waited;
   }
+  if (!found) note_poll(site, &span);
   if (handles != few) free(handles);
   if (own_statuses && statuses != few_statuses) free(statuses);
   return span.result;

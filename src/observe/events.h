@@ -52,6 +52,11 @@ struct collected {
   struct neighbors* neighbors;
 };
 
+// A test or probe that found nothing; and a call that found something, from when the polls before it began: as long before it
+// as these took, that what was computed in between stays so.
+void note_poll(const struct site* site, const struct span* span);
+struct span since_polls(struct span span);
+
 void event_of_time(const struct site* site, const struct span* span);
 void event_of_level(const struct site* site, const struct span* span, int level);
 // One-sided: target is the rank whose window is written or read.

@@ -58,7 +58,13 @@ HANDLER pcontrol(const struct site s, word* a) {
 // Tests and probes by the thousand would fill the windows: only those that found something are events.
 HANDLER polled(const struct site s, word* a) {
   struct span span = timed(s, a);
-  if (span.seen && span.result == 0 && *(const int32_t*)a[s.extra]) event_of_time(&s, &span);
+  if (!span.seen) return span.result;
+  if (span.result == 0 && *(const int32_t*)a[s.extra]) {
+    span = since_polls(span);
+    event_of_time(&s, &span);
+  } else {
+    note_poll(&s, &span);
+  }
   return span.result;
 }
 

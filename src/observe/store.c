@@ -18,6 +18,7 @@ struct edge sink;
 int recording;
 int threaded;
 uint64_t next_check;
+uint64_t ticks_per_second;
 
 static struct call_site no_sites[MAX_SITES];
 struct call_site* sites = no_sites;
@@ -34,7 +35,7 @@ static size_t edges_end, events_end[MAX_WINDOWS];  // how far the file has block
 static uint16_t edge_slot[EDGE_SLOTS];             // world rank, hashed, to edge; 0: none
 static int64_t day_offset_ns;
 static struct clock_pair loaded;
-static uint64_t ticks_per_second, next_window;
+static uint64_t next_window;
 static uint32_t current;  // window
 
 static int64_t clock_ns(clockid_t clock) {

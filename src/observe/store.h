@@ -163,6 +163,7 @@ extern struct edge sink;      // takes what is not to be counted
 extern int recording;         // within a window of events
 extern int threaded;          // several threads may call at once
 extern uint64_t next_check;   // ticks at which the clocks are compared again
+extern uint64_t ticks_per_second;
 
 // Claims a region in the node's file; returns whether there is one. Never prints: the launcher's side says what is missing.
 int store_open(const char* folder, int rank, int ranks, const char* const* names, int name_count);
