@@ -137,6 +137,16 @@ double Resource::rate(Index size_bytes) const {
   return bytes_per_s * (below->second + part * (above->second - below->second));
 }
 
+double Resource::passing_bytes(Index size_bytes) const {
+  if (segment_bytes <= 0) return static_cast<double>(size_bytes);
+  constexpr Index frame_header_bytes = 66;    // of Ethernet, IPv4, and TCP with time stamps
+  constexpr Index message_header_bytes = 18;  // of the MPI: Open MPI 4.1 sends 21, MPICH 5.0 over UCX 13
+  const Index sent_bytes = size_bytes + message_header_bytes;
+  const Index frames = (sent_bytes + segment_bytes - 1) / segment_bytes;
+  const double payload = static_cast<double>(segment_bytes) / static_cast<double>(segment_bytes + frame_header_bytes);
+  return static_cast<double>(sent_bytes + frames * frame_header_bytes) * payload;
+}
+
 Hold Machine::hold(std::size_t resource, LinkClass link, Index size_bytes) const {
   const std::optional<Resource>* shared = nullptr;
   std::optional<Resource> of_level;
@@ -154,6 +164,7 @@ Hold Machine::hold(std::size_t resource, LinkClass link, Index size_bytes) const
       const std::size_t level = (resource - shared_count) / 2;
       if (level >= levels.size()) return {};
       of_level = Resource{levels[level].up_bytes_per_s};
+      if (card) of_level->segment_bytes = card->segment_bytes;
       shared = &of_level;
     }
   }
@@ -169,7 +180,7 @@ Hold Machine::hold(std::size_t resource, LinkClass link, Index size_bytes) const
   const double held_s = lane > 0 ? alone_s * lane / std::max(rate, lane) : 0.0;
   // In caches one message is faster than many that share the memory; on a network it is so by its first bytes only.
   const bool binds = resource >= static_cast<std::size_t>(Shared::card_out);
-  const double passing_s = binds ? static_cast<double>(size_bytes) / rate : 0.0;
+  const double passing_s = binds ? (*shared)->passing_bytes(size_bytes) / rate : 0.0;
   return {std::max({held_s, passing_s, (*shared)->least_s}), std::max(0.0, passing_s - alone_s)};
 }
 
@@ -177,6 +188,7 @@ Machine Machine::alone() const {
   Machine machine = *this;
   const std::optional<LinkCost>& network = links[static_cast<std::size_t>(LinkClass::other_node)];
   if (!card && network) machine.card = Resource{network->send.lane()};
+  if (machine.card) machine.card->segment_bytes = 0;
   for (std::optional<LinkCost>& link : machine.links) {
     if (link)
       *link = LinkCost{link->send, link->send, link->send, TimeCurve({{0, 0.0, 0.0}}), 0.0, {}, link->rendezvous_from_bytes};

@@ -110,9 +110,13 @@ struct Resource {
   bool half_duplex = false;  // a card that sends or receives
   // By the size of messages, ascending: of bytes_per_s, what passes while several nodes exchange messages with each other.
   std::vector<std::pair<Index, double>> exchange_shares{};
+  // Where messages go over TCP: bytes of them in one frame at most (0: not over TCP). bytes_per_s is of full frames.
+  Index segment_bytes = 0;
 
   // Bytes a second of messages of a size in an exchange: between two sizes of the table on a line, beyond it as at its ends.
   [[nodiscard]] double rate(Index size_bytes) const;
+  // Bytes of full frames that pass in the time of one message: its own, its headers, and those of its frames.
+  [[nodiscard]] double passing_bytes(Index size_bytes) const;
 };
 
 // Switches above the node: units of so many nodes, and the rate of all links that lead up from one.
@@ -161,8 +165,8 @@ struct Machine {
   [[nodiscard]] double hold_s(std::size_t resource, LinkClass link, Index size_bytes) const {
     return hold(resource, link, size_bytes).time_s;
   }
-  // The machine as a simulator of links knows it: every way of sending costs a plain send, and a rank's own messages leave
-  // without a gap, for what they share keeps them apart.
+  // The machine as a simulator of links knows it: every way of sending costs a plain send, a rank's own messages leave without
+  // a gap, for what they share keeps them apart, and frames have no headers.
   [[nodiscard]] Machine alone() const;
   // A machine on which no program takes longer than on this one, wherever its ranks are: a message of one of these sizes
   // takes what it does over its quickest link, and nothing is shared. Of plain and synchronous sends in flight; steps that

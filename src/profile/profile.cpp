@@ -247,10 +247,11 @@ bool of_one_pair(const Json& resource) {
 }
 
 // Of what passes it both ways at once, a card has its rate each way; a memory has one for all.
-std::optional<Resource> resource_of(const Json& shared, const char* name, bool each_way) {
+std::optional<Resource> resource_of(const Json& shared, const char* name, bool each_way, Index segment_bytes = 0) {
   const Json* found = shared.find(name);
   if (found == nullptr) return std::nullopt;
   Resource resource{rate(found->at("bytes_per_s"), "bytes_per_s")};
+  resource.segment_bytes = segment_bytes;
   if (const Json* messages = found->find("messages_per_s"); messages != nullptr && !of_one_pair(*found)) {
     resource.least_s = 1 / rate(*messages, "messages_per_s");
   }
@@ -268,8 +269,11 @@ std::optional<Resource> resource_of(const Json& shared, const char* name, bool e
     for (const Json& row : exchange->items()) {
       if (row.items().size() != 4) wrong(row, "this row of exchange is not [nodes, ranks a node, size in bytes, bytes/s]");
       const double ways = resource.half_duplex ? 2.0 : 1.0;
-      const double share = std::min(1.0, ways * rate(row.items()[3], "this rate") / resource.bytes_per_s);
-      const auto [at, added] = shares.emplace(size_of(row.items()[2]), share);
+      const Index size_bytes = size_of(row.items()[2]);
+      const double messages_per_s = rate(row.items()[3], "this rate") / static_cast<double>(std::max<Index>(1, size_bytes));
+      const double passing_bytes_per_s = messages_per_s * resource.passing_bytes(size_bytes);
+      const double share = std::min(1.0, ways * passing_bytes_per_s / resource.bytes_per_s);
+      const auto [at, added] = shares.emplace(size_bytes, share);
       if (!added) at->second = std::min(at->second, share);
     }
     resource.exchange_shares.assign(shares.begin(), shares.end());
@@ -285,8 +289,21 @@ void leap_at_limit(std::vector<std::pair<Index, double>>& shares, Index limit) {
   shares.insert(above, {{limit - 1, below_share}, {limit, above->second}});
 }
 
-void read_shared(const Json& shared, Machine& machine) {
-  machine.card = resource_of(shared, "card", true);
+// The smallest segment of the TCP connections between nodes, by their congestion control; 0: none is known.
+Index segment_of(const Json& root) {
+  const Json* described = root.find("machine");
+  const Json* tcp = described == nullptr ? nullptr : described->find("tcp");
+  if (tcp == nullptr) return 0;
+  Index least_bytes = 0;
+  for (const auto& [name, segment] : tcp->members()) {
+    const Index bytes = size_of(segment);
+    if (bytes > 0 && (least_bytes == 0 || bytes < least_bytes)) least_bytes = bytes;
+  }
+  return least_bytes;
+}
+
+void read_shared(const Json& shared, Index segment_bytes, Machine& machine) {
+  machine.card = resource_of(shared, "card", true, segment_bytes);
   machine.memory = resource_of(shared, "memory", false);
   machine.socket = resource_of(shared, "socket", false);
   machine.sockets = resource_of(shared, "sockets", false);
@@ -321,7 +338,7 @@ Machine read_machine(const std::string& profile, const ProfileUse& use) {
   }
   if (root.at("links").members().empty()) wrong(root.at("links"), "it has no link class");
   if (const Json* shared = root.find("shared")) {
-    read_shared(*shared, machine);
+    read_shared(*shared, segment_of(root), machine);
   } else {
     machine.card = injection_of(root.at("links"));
   }

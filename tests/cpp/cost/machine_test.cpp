@@ -168,6 +168,25 @@ TEST(Machine, NoMoreBytesPassACardThanWereMeasuredForIt) {
   EXPECT_EQ(held(card, 500).excess_s, 0.0);
 }
 
+TEST(Machine, FramesOfTcpTakeTheirHeadersThroughACard) {
+  // 10 Mbit/s pass 1.25 MB/s of frames of 1000 B of data and 66 B of headers; 18 B of a message are the MPI's.
+  Machine machine = rankwise_test::machine();
+  machine.card = Resource{1.25e6 * 1000 / 1066};
+  machine.card->segment_bytes = 1000;
+  machine.levels = {{2, 1.25e6 * 1000 / 1066}};
+  const auto held_us = [&](std::size_t resource, Index bytes) {
+    return 1e6 * machine.hold_s(resource, LinkClass::other_node, bytes);
+  };
+  for (const std::size_t passed : {static_cast<std::size_t>(Shared::card_out), links_up(0)}) {
+    EXPECT_NEAR(held_us(passed, 0), (18 + 66) / 1.25, 1e-9);
+    EXPECT_NEAR(held_us(passed, 982), (1000 + 66) / 1.25, 1e-9);
+    EXPECT_NEAR(held_us(passed, 983), (1001 + 2 * 66) / 1.25, 1e-9);
+    EXPECT_NEAR(held_us(passed, 99'982), 100 * (1000 + 66) / 1.25, 1e-6);
+  }
+  machine = machine.alone();  // a simulator of links knows no frames
+  EXPECT_NEAR(held_us(links_up(0), 1000), 1066 / 1.25, 1e-9);
+}
+
 TEST(Machine, AloneEveryWayOfSendingIsAPlainSendWithoutGaps) {
   Machine machine = rankwise_test::machine();
   machine.links.back()->rendezvous_from_bytes = 4096;

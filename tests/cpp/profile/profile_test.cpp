@@ -152,6 +152,14 @@ TEST(Profile, KnowsWhatRanksShare) {
   EXPECT_DOUBLE_EQ(card.rate(30000), 2.7e9);
   EXPECT_DOUBLE_EQ(card.rate(65000), 2.55e9);
   EXPECT_DOUBLE_EQ(card.rate(10000000), 2.4e9);
+  // Over TCP the headers of messages pass, too: they take more of the rate than their bytes say, the smaller the more.
+  std::string framed = rings;
+  framed.replace(framed.find(R"("shared")"), 0, R"("machine": {"tcp": {"cubic": 8948, "reno": 1448}}, )");
+  const Resource over_tcp = read_machine(framed).card.value();
+  EXPECT_EQ(card.segment_bytes, 0);
+  EXPECT_EQ(over_tcp.segment_bytes, 1448);
+  EXPECT_NEAR(over_tcp.rate(30000) / card.rate(30000), over_tcp.passing_bytes(30000) / 30000, 1e-12);
+  EXPECT_EQ(over_tcp.rate(9), over_tcp.bytes_per_s);
   // Up to the limit of sends that wait for nobody it is the rate of the smaller size, from there on of the larger one.
   std::string limited = rings;
   limited.replace(limited.find(R"("other-node": {)"), 15,
