@@ -13,6 +13,7 @@ from rankwise.observe.epochs import FENCES, exposures
 from rankwise.observe.needs import actual_receives, completed
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, SEND
 
+TURNS = 2  # levels between a message and its answer, of ranks that take turns
 _MOST_UNEQUAL = 0.1  # of the messages of a pair, for the k-th one to be answered by the k-th
 
 
@@ -21,13 +22,26 @@ class Levels(NamedTuple):
 
     ``depth``: the highest level. ``fill``: the highest level that a rank receives before it sends anything. ``gap``: by how
     many levels the k-th messages of the two directions of a pair differ, the median of all messages; of an exchange 0 or 1.
-    ``answered``: the share of messages to which there is one the other way.
+    ``answered``: the share of messages to which there is one the other way. ``late``: the share of ranks that receive before
+    they send anything.
     """
 
     depth: int
     fill: int
     gap: float
     answered: float
+    late: float = 0.0
+
+    @property
+    def take_turns(self) -> bool:
+        """Whether ranks wait for each other in a row, and answer only when the last one had its turn.
+
+        Sweeps that start at several corners at once answer sooner, but all ranks between the corners wait for the first.
+        """
+        in_line = self.fill >= TURNS
+        if self.answered < 0.5:
+            return in_line
+        return self.gap >= TURNS or in_line and self.late >= 0.5 and self.gap >= 1
 
 
 NO_LEVELS = Levels(0, 0, 0.0, 0.0)
@@ -52,7 +66,8 @@ def levels_of(events: Mapping[int, Array]) -> Levels:
     if not messages:
         return NO_LEVELS
     depth = max(max(of_pair) for of_pair in levels.values())
-    return Levels(depth, max(waits), float(np.median(gaps)) if gaps else 0.0, len(gaps) / messages)
+    late = sum(wait > 0 for wait in waits) / len(events)
+    return Levels(depth, max(waits), float(np.median(gaps)) if gaps else 0.0, len(gaps) / messages, late)
 
 
 def _replayed(events: Mapping[int, Array]) -> list[tuple[int, int, int]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise.arrays import Array, connected
 from rankwise.observe.grids import Grid, Pairs, Periodic, best_grid
-from rankwise.observe.levels import NO_LEVELS, Levels
+from rankwise.observe.levels import NO_LEVELS, TURNS, Levels
 from rankwise.records import Record, key, record
 from rankwise.units import format_count, format_span, format_volume
 
@@ -20,7 +20,6 @@ _ALIKE, _ABOUT_ALIKE = 0.1, 0.25  # coefficients of variation of bytes that are 
 _FITS, _SWEEP_FITS = 0.95, 0.9  # share of pairs that are neighbours in a grid
 _DENSE = 0.8  # of all pairs: above it pairs prove nothing, bytes must
 _LEAST_APART = 0.01  # variance of the logarithms of bytes, for faces and corners to differ
-_TURNS = 2  # levels between a message and its answer, of ranks that take turns
 _AS_LEAST = 1.02  # times the least bytes of a pair: as much
 _FEW = 5  # ranks, of which many patterns have the same pairs; and messages, which may be the run's set-up
 _SHORT = 1024  # bytes of what recursive doubling adds up
@@ -121,12 +120,6 @@ class Seen:
     def connected(self) -> bool:
         return not connected(self.ranks, np.array(list(self.both), int).reshape(-1, 2).T).any()
 
-    @property
-    def takes_turns(self) -> bool:
-        """Whether ranks wait for each other in a row, and answer only when the last one had its turn."""
-        levels = self.levels
-        return levels.gap >= _TURNS if levels.answered >= 0.5 else levels.fill >= _TURNS
-
 
 Rule: TypeAlias = Callable[[Seen], Name | None]
 
@@ -196,7 +189,7 @@ def _ring(seen: Seen) -> Name | None:
     )  # fmt: skip
     if seen.ranks < 3 or not one_way or not seen.connected:
         return None
-    if seen.takes_turns and seen.pairs.messages.max() > 2 * seen.pairs.messages.min():
+    if seen.levels.take_turns and seen.pairs.messages.max() > 2 * seen.pairs.messages.min():
         return None  # a pipeline whose last rank tells the first that it is done
     shift = set(((dest - source) % seen.ranks).tolist())
     by = f"to rank + {shift.pop()}" if len(shift) == 1 else "in a cycle"
@@ -205,11 +198,11 @@ def _ring(seen: Seen) -> Name | None:
 
 
 def _sweep(seen: Seen) -> Name | None:
-    if not seen.takes_turns or seen.dense and seen.alike:
+    if not seen.levels.take_turns or seen.dense and seen.alike:
         return None
     grid = seen.both_ways.grid
     if grid is not None and grid.fit >= _SWEEP_FITS and grid.reach == 1:
-        turns = f"ranks wait up to {seen.levels.fill} messages for their turn" if seen.levels.fill >= _TURNS else "in turn"
+        turns = f"ranks wait up to {seen.levels.fill} messages for their turn" if seen.levels.fill >= TURNS else "in turn"
         return Name("sweep", grid=grid.dims, reason=turns)
     if seen.partners.max() <= 2:
         return Name("sweep", grid=(seen.ranks,), reason=f"a pipeline of {seen.levels.fill + 1} ranks")

@@ -159,8 +159,17 @@ def test_sweeps_are_told_from_halos_by_their_turns(dims: tuple[int, int], octant
                 flows[rank, op[1]] = messages + 1, volume + op[3]
     named = name_of(Seen(pairs_of(math.prod(dims), flows), levels))
     assert (named.name, named.grid, levels.fill) == ("sweep", dims, sum(dims) - 2)
+    assert levels.late == 1 - 1 / math.prod(dims)
     if octants == 4:
         assert name_of(Seen(pairs_of(math.prod(dims), flows), EXCHANGE)).name == "halo"
+
+
+def test_a_sweep_from_all_corners_at_once_is_told_by_the_ranks_in_between() -> None:
+    flows = halo((4, 2), (False, False), 1)
+    at_once = Levels(depth=160, fill=2, gap=1.0, answered=1.0, late=0.5)  # of SNAP with two octants at a time
+    assert name_of(Seen(pairs_of(8, flows), at_once)).name == "sweep"
+    for other in ({"fill": 1}, {"late": 0.25}, {"gap": 0.0}):
+        assert name_of(Seen(pairs_of(8, flows), at_once._replace(**other))).name == "halo", other
 
 
 def test_alltoalls_of_rows_and_columns_are_a_transpose() -> None:
