@@ -33,7 +33,9 @@ from rankwise.observe.record import (
 )
 from rankwise.observe.steps import Steps, common_steps
 
-FINEST = 2  # of the ways to cut a rank's calls into parts
+# Of the ways to cut a rank's calls into parts: a blocking send whose receiver answers next is one of its own, or a run of blocking
+# sends, or each.
+ANSWERED, RUNS, FINEST = 1, 2, 3
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted
 _MOST_SHOWN = 4  # collectives, with the algorithms that the library selects
 _AT_ONCE = "the order of the step's messages differs between ranks: all are in flight at once"
@@ -320,8 +322,7 @@ def _calls(parts: Sequence[_Part]) -> tuple[int, ...]:
 
 
 def _parts(rank: int, events: Array, first: int, after: int, fine: int) -> list[_Part]:
-    """Return the parts of some of a rank's events; ``fine``: blocking sends are parts of their own even where a receive follows
-    (1: one from the receiver, an answer; 2: any)."""
+    """Return the parts of some of a rank's events; ``fine``: which blocking sends are parts of their own (0: none)."""
     near = events[: after + 2 * (after - first) + 64]  # what is posted in between is completed soon
     places, peers, tags = actual_receives(near[first:])
     received = {
@@ -333,7 +334,7 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: int) -> list[
     until = int(events["end_ns"][first - 1]) if first else int(events["start_ns"][first])
     window = events[first : after + 1]
     same_call = np.append(~begins_call(window)[1:], False).tolist()  # as the next event
-    kinds = [*window["kind"].tolist(), TIME_ONLY]
+    upcoming = _next_calls(window["kind"][: after - first])
     for i, (start_ns, end_ns, size, peer, tag, request, comm, call, kind) in enumerate(window[: after - first].tolist()):
         place, part = first + i, parts[-1]
         part.compute_s += max(0, start_ns - until) * 1e-9
@@ -359,13 +360,22 @@ def _parts(rank: int, events: Array, first: int, after: int, fine: int) -> list[
             ends = True
         follows = place + 1 < after
         if kind == BLOCKING_SEND and fine:
-            answers = follows and kinds[i + 1] == BLOCKING_RECEIVE and received[place + 1][0] == peer
-            ends = fine == FINEST or answers
+            then = upcoming[i]
+            kind_then = window["kind"][then] if then >= 0 else TIME_ONLY
+            answers = kind_then == BLOCKING_RECEIVE and received[first + then][0] == peer
+            ends = fine == FINEST or answers or fine == RUNS and kind_then != BLOCKING_SEND
         if ends and under_way == 0 and not (follows and same_call[i]):
             parts.append(_Part(place + 1, 0.0, [], []))
     for part, behind in zip(parts, [*(part.first for part in parts[1:]), after], strict=True):
         part.after = behind
     return parts
+
+
+def _next_calls(kinds: Array) -> list[int]:
+    """Return the place of the next event that communicates behind each one; -1: none."""
+    places = np.flatnonzero(kinds != TIME_ONLY)
+    behind = np.searchsorted(places, np.arange(len(kinds)), side="right")
+    return np.append(places, -1)[behind].tolist()
 
 
 def _levels(parts: Mapping[int, Sequence[_Part]], carried: _Carries) -> _Levels | None:

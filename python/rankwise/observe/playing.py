@@ -9,7 +9,7 @@ import numpy as np
 from rankwise.arrays import Array
 from rankwise.observe.collectives import Carried, Carrier, Member
 from rankwise.observe.operations import SENDS
-from rankwise.observe.phases import FINEST, PhasedStep, phases_of, step_of
+from rankwise.observe.phases import ANSWERED, FINEST, RUNS, PhasedStep, phases_of, step_of
 from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, COMPLETION, RECEIVE, SEND
 from rankwise.observe.template import Node, Template, Topology, exists
 
@@ -140,7 +140,7 @@ class _Parts:
 
     def __init__(self, played: Template, fine: int) -> None:
         self.played, ranks = played, played.topology.ranks
-        self.answers = self._answers() if fine == 1 else None
+        self.alone = self._alone(fine)
         part, busy, under_way = np.zeros(ranks, np.int64), np.zeros(ranks, bool), np.zeros(ranks, np.int64)
         self.of = np.zeros(played.has.shape, np.int64)
         self.compute: list[tuple[Array, Array]] = []
@@ -161,8 +161,8 @@ class _Parts:
                     under_way = under_way + (has & (place in waited))
                 elif node.kind == BLOCKING_RECEIVE or fine:
                     ends = has.copy()
-                    if node.kind == BLOCKING_SEND and self.answers is not None:
-                        ends &= self.answers[place]
+                    if node.kind == BLOCKING_SEND:
+                        ends &= self.alone[place]
                     if node.kind == BLOCKING_SEND and node.joined >= 0:
                         ends &= ~played.has[node.joined]
             self.of[place] = part
@@ -170,14 +170,17 @@ class _Parts:
             part, busy = part + ends, busy & ~ends
         self.count = int(part.max()) + 1
 
-    def _answers(self) -> Array:
-        """Return (nodes x ranks) whether a rank's next operation is a blocking receive from the partner of this one."""
+    def _alone(self, fine: int) -> Array:
+        """Return (nodes x ranks) whether a rank's blocking send is the last of a part."""
+        found = np.full(self.played.has.shape, fine == FINEST)
+        if fine not in (ANSWERED, RUNS):
+            return found
         played, ranks = self.played, np.arange(self.played.topology.ranks)
         partner = np.stack([played.topology.partner(one.offset) if one.offset else ranks for one in played.nodes])
-        receives = np.array([one.kind == BLOCKING_RECEIVE for one in played.nodes])
-        found, after = np.zeros(played.has.shape, bool), np.full(len(ranks), -1)
+        kinds, after = np.array([one.kind for one in played.nodes]), np.full(len(ranks), -1)
         for place in reversed(range(len(played.nodes))):
-            found[place] = (after >= 0) & receives[after] & (partner[after, ranks] == partner[place])
+            answered = (after >= 0) & (kinds[after] == BLOCKING_RECEIVE) & (partner[after, ranks] == partner[place])
+            found[place] = answered | (fine == RUNS) & ((after < 0) | (kinds[after] != BLOCKING_SEND))
             after = np.where(played.has[place], place, after)
         return found
 

@@ -60,6 +60,27 @@ def test_ranks_that_order_their_calls_differently_meet() -> None:
     assert step.notes == ()
 
 
+def test_values_gathered_at_their_owners_and_scattered_again_are_four_phases() -> None:
+    """As in PENNANT: each rank is owner for ranks above it and owned by those below, and some have nothing to wait for."""
+    above = {0: (1, 2, 3), 1: (3,), 2: (3,), 3: ()}
+    programs: list[list[Op]] = [[] for _ in above]
+    for _ in range(30):
+        for rank, others in above.items():
+            owners = [owner for owner, owned in above.items() if rank in owned]
+            for size in (100, 200):
+                for tag, (sends_to, receives_from) in enumerate(((owners, others), (others, owners))):
+                    programs[rank] += [("irecv", peer, tag) for peer in receives_from]
+                    programs[rank] += [("send", peer, tag, size) for peer in sends_to]
+                    programs[rank].append(("waitall",))
+            programs[rank] += [("allreduce", 8), ("compute", 5000)]
+    step = step_of(programs)
+    assert not any("in flight at once" in note for note in step.notes)
+    gathered = {(rank, owner) for owner, others in above.items() for rank in others}
+    of_phase = [{(a, b, size) for at, a, b, size in rows(step) if at == phase} for phase in np.unique(step.phase)]
+    exchanges = [{(a, b) for a, b, _ in phase} for phase in of_phase if {size for *_, size in phase} <= {100, 200}]
+    assert exchanges == [gathered, {(b, a) for a, b in gathered}] * 2
+
+
 def test_the_judge_adds_computing_to_messages() -> None:
     step = step_of(ring(4, 30, 40_000, 1000))
     lines = [(0, 1e-6, 1e-9)]
