@@ -33,8 +33,8 @@ from rankwise.observe.record import (
 )
 from rankwise.observe.steps import Steps, common_steps
 
-# Of the ways to cut a rank's calls into parts: a blocking send whose receiver answers next is one of its own, or a run of blocking
-# sends, or each.
+# Ways to cut a rank's calls into parts: a blocking send whose receiver answers next is one of its own, or a run of such sends,
+# or each.
 ANSWERED, RUNS, FINEST = 1, 2, 3
 _STEPS_BEFORE = 3  # the representative one, from which its phases are counted
 _MOST_SHOWN = 4  # collectives, with the algorithms that the library selects
