@@ -98,9 +98,7 @@ class Model:
         lowest_s = min(end_s(-1, other, cost_on(other)) for other in others) if others else math.inf
         return min(end_s(-1, self.machine, cost), lowest_s), end_s(1, self.machine, cost)
 
-    def _at_end(
-        self, machine: _core.Machine, mode: str, sizes: Sequence[int], sign: int, width: float | None
-    ) -> _core.Machine:
+    def _at_end(self, machine: _core.Machine, mode: str, sizes: Sequence[int], sign: int, width: float | None) -> _core.Machine:
         """Return the machine with figures at the quicker (-1) or slower (1) ends of their 95 % intervals."""
 
         def width_of(name: str) -> float:

@@ -375,7 +375,8 @@ def _next_calls(kinds: Array) -> list[int]:
     """Return the place of the next event that communicates behind each one; -1: none."""
     places = np.flatnonzero(kinds != TIME_ONLY)
     behind = np.searchsorted(places, np.arange(len(kinds)), side="right")
-    return np.append(places, -1)[behind].tolist()
+    following: list[int] = np.append(places, -1)[behind].tolist()
+    return following
 
 
 def _levels(parts: Mapping[int, Sequence[_Part]], carried: _Carries) -> _Levels | None:
