@@ -3,6 +3,7 @@
     python benchmarks/programs.py --clone            # CoMD, miniAMR and miniGhost by git, LAMMPS as installed (root needed)
     python benchmarks/programs.py --comd FOLDER --miniamr FOLDER --minighost FOLDER   # from sources that are here (or URLs)
     python benchmarks/programs.py --draw 12 --seed 1                 # programs, patterns and placements drawn at random
+    python benchmarks/programs.py --program "openmpi 8 /path/xhpcg --nx=24 --rt=1"     # any other: MPI, ranks, command
 
 Nodes are namespaces whose links pass 10 Mbit/s, so that the wire decides where messages are not few and small; --measured
 measures a profile of them first. Bytes: what crosses between nodes, by the record of the first run against the counters of the
@@ -15,6 +16,7 @@ first run's steps took less what the model gains, against both runs. Exit 1 wher
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import subprocess
 import sys
@@ -277,7 +279,10 @@ def programs(bench: Bench, given: argparse.Namespace) -> Iterator[Case]:
     """Yield the programs that are there, dealt out to the nodes one by one, under each MPI."""
     folders = {name: sources.folder_of(name, given, bench.folder) for name in _PROGRAMS}
     before = cyclic([2] * 4)
-    for family in ("mpich", "openmpi"):
+    for text in given.program:
+        family, ranks, *words = shlex.split(text)
+        yield Case(f"{Path(words[0]).name}, {ranks} ranks, {family}", family, words, cyclic([int(ranks) // 4] * 4))
+    for family in ("mpich", "openmpi") if not given.program else ():
         if not bench.launchers[family]:
             continue
         if folders["comd"] is not None:
@@ -298,7 +303,7 @@ def programs(bench: Bench, given: argparse.Namespace) -> Iterator[Case]:
                 "--percent_sum 0"
             ).split()
             yield Case(f"miniGhost, {family}", family, [bench.ghost(folders["minighost"]), *words_of], before)
-    if (lammps := shutil.which("lmp")) is not None and bench.launchers["openmpi"]:  # Debian's
+    if not given.program and bench.launchers["openmpi"] and (lammps := shutil.which("lmp")) is not None:  # Debian's
         (bench.folder / "melt.in").write_text(melt("16 14 12"))
         yield Case("LAMMPS, openmpi", "openmpi", [lammps, "-in", "melt.in", "-log", "none", "-screen", "none"], before)
 
@@ -306,6 +311,7 @@ def programs(bench: Bench, given: argparse.Namespace) -> Iterator[Case]:
 def main() -> int:
     parser = options(__doc__)
     sources.add_arguments(parser, _PROGRAMS)
+    parser.add_argument("--program", action="append", default=[], help="MPI (mpich, openmpi), ranks (a multiple of 4), command")
     parser.add_argument("--draw", type=int, default=0, help="so many cases instead of programs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=10, help="of the links, in Mbit/s")
