@@ -21,11 +21,11 @@ from rankwise.observe.record import (
     RECEIVE,
     SEND,
     TIME_ONLY,
+    WINDOW_EVENTS,
     Record,
     record_of_events,
 )
 
-_MOST_EVENTS = 65_536  # of a rank, as observing lists them
 _MOST_READ = 4_000_000  # of all: this reader takes a minute for a million
 _LEAST_TRAVEL_NS = -1000  # a message that arrives earlier than it was sent by more than clocks may differ
 _ROOTED = ("Bcast", "Reduce", "Gather", "Scatter")
@@ -104,7 +104,7 @@ class _Reader:
             for rank, listed in self._events.items() if listed
         }  # fmt: skip
         if self._cut:
-            self._note(f"of {len(self._cut)} ranks the first {_MOST_EVENTS:,} calls are kept")
+            self._note(f"of {len(self._cut)} ranks the first {WINDOW_EVENTS:,} calls are kept")
         if (early := _earliest_arrival(events)) < _LEAST_TRAVEL_NS:
             self._note(f"clocks of the trace disagree: a message arrives {-early} ns before it is sent; times mean little")
         everyone = len(self._node_of_rank)
@@ -169,7 +169,7 @@ class _Reader:
     def _ended(self, rank: int, call: _Call, at: int) -> None:
         """A call has ended: its rows become events, with a tick of their own."""
         listed, number = self._events[rank], self._calls.setdefault(call.name, len(self._calls))
-        if len(listed) >= _MOST_EVENTS:
+        if len(listed) >= WINDOW_EVENTS:
             self._cut.add(rank)
             return
         start = max(call.start, listed[-1][1] + 1 if listed else 0)

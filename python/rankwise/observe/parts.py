@@ -21,7 +21,17 @@ from rankwise.arrays import Array
 from rankwise.errors import InputError
 from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
 from rankwise.observe.needs import completed, met
-from rankwise.observe.record import BLOCKING_RECEIVE, BLOCKING_SEND, COLLECTIVE, EVENT, HISTOGRAM_BINS, RECEIVE, SEND, Record
+from rankwise.observe.record import (
+    BLOCKING_RECEIVE,
+    BLOCKING_SEND,
+    COLLECTIVE,
+    EVENT,
+    HISTOGRAM_BINS,
+    RECEIVE,
+    SEND,
+    WINDOW_EVENTS,
+    Record,
+)
 from rankwise.observe.sound import is_sound
 from rankwise.units import format_count, format_volume, spans
 
@@ -100,7 +110,6 @@ def _received(events: Array) -> Array:
 
 LAYOUT, _MOST_LAYOUTS = 5, 1000  # and all below as in src/observe/store.h
 _MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 8192, 1024, 1024, 16, 8, 3
-_WINDOW_EVENTS = 65536
 _NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9650176
 _COLLECTIVES_AT, _EDGES_AT, _EVENTS_AT = 16384, 65536, 1441792
 _SITES_AT, _MODULES_AT, _SHAPES_AT, _MAX_SHAPE_WORDS = 9306112, 9502720, 9519104, 16384
@@ -308,8 +317,8 @@ def _parts_in(path: Path) -> Iterator[Part]:
             collectives = array(at + _COLLECTIVES_AT, _COLLECTIVE, _MAX_COLLECTIVES)
             windows = []
             for i in range(min(int(page["windows"]), _MAX_WINDOWS)):
-                count = min(int(page["window"][i]["events"]), _WINDOW_EVENTS)
-                events = array(at + _EVENTS_AT + i * _WINDOW_EVENTS * EVENT.itemsize, _RAW_EVENT, count)
+                count = min(int(page["window"][i]["events"]), WINDOW_EVENTS)
+                events = array(at + _EVENTS_AT + i * WINDOW_EVENTS * EVENT.itemsize, _RAW_EVENT, count)
                 windows.append(
                     (page["window"][i], events[events["end_ns"] > 0])
                 )  # of one being written at the end there is none

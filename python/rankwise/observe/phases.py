@@ -28,6 +28,7 @@ from rankwise.observe.record import (
     RECEIVE,
     SEND,
     TIME_ONLY,
+    WINDOW_EVENTS,
     Record,
     begins_call,
 )
@@ -160,6 +161,16 @@ def first_events(record: Record) -> dict[int, Array]:
             first = window["first_event"]
             events[window["rank"]] = record.events[window["rank"]][first : first + window["events"]]
     return {rank: with_epochs(of_rank, record.header.get("calls", [])) for rank, of_rank in events.items()}
+
+
+def recorded_until_s(record: Record) -> float | None:
+    """Return until when the calls of all ranks are listed one by one, as many as a window holds; None: to the end."""
+    ends = [
+        float(record.events[window["rank"]]["end_ns"][window["first_event"] + window["events"] - 1]) * 1e-9
+        for window in record.header.get("windows", [])
+        if window["first_call"] == 0 and window["events"] >= WINDOW_EVENTS
+    ]
+    return min(ends, default=None)
 
 
 def phased(events: Mapping[int, Array], steps: Steps, record: Record | None = None) -> PhasedStep:

@@ -40,6 +40,7 @@ EVENT = np.dtype(
     ]
 )
 SEND, RECEIVE, BLOCKING_SEND, BLOCKING_RECEIVE, COMPLETION, COLLECTIVE, TIME_ONLY = range(7)  # the kinds of events
+WINDOW_EVENTS = 65_536  # of a rank, at most
 MOST_BYTES = 1 << 56  # of a message, or of all between two ranks
 MOST_IN_ALL = 1 << 62  # bytes, messages, nanoseconds
 MOST_EVENTS = 20_000_000  # of all ranks together are looked at: 5 GB of memory, half a minute

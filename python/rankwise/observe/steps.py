@@ -442,11 +442,12 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
     best, found_s, apart = None, 0.0, False
     last_s = max((int(of_rank["end_ns"].max(initial=0)) * 1e-9 for of_rank in events.values()), default=0.0)
     span_s = span_s or (0.0, max(run_s, last_s))
-    of = "the run" if span_s[0] <= 0 and span_s[1] >= (run_s or last_s) else f"{format_time(span_s[1] - span_s[0])}"
+    first = "the first " if span_s[0] <= 0 else ""
+    of = "the run" if first and span_s[1] >= (run_s or last_s) else f"{first}{format_time(span_s[1] - span_s[0])}"
     for levels, at, cuts in _divided(events, span_s) if events else ():
         if best is not None and not apart and not levels.part:
             break
-        of_ranks = [_began_ns(events[rank], cuts[:, i], run_s) for i, rank in enumerate(sorted(events))]
+        of_ranks = [_began_ns(events[rank], cuts[:, i], min(run_s, span_s[1])) for i, rank in enumerate(sorted(events))]
         began_ns, whole = np.stack([began for began, _ in of_ranks], axis=1).max(axis=1), all(whole for _, whole in of_ranks)
         # From the last rank's beginning: ranks take turns at being late, the longest of their steps are together longer than
         # the run.

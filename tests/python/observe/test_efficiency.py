@@ -160,3 +160,23 @@ def test_without_a_step_it_is_of_the_run(rankwise: Rankwise, tmp_path: Path) -> 
     row = evidence_of(read_record(tmp_path / "run.comm"), "run.comm").by_rank[2]
     assert (row.compute_s, row.mpi_s, row.wait_s, row.messages) == (pytest.approx(0.003), pytest.approx(0.007), None, 60)
     assert "Of the run" in rankwise("observe show run.comm --ranks").out
+
+
+def test_shares_are_of_the_time_whose_calls_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window holds 12 of 30 steps here; the run goes on for three times as long as all of them."""
+    found = ring_of(4, lambda rank, step: MS)
+    whole = evidence_of(found, "app.comm").steps
+    assert whole is not None and whole.of == "the run"
+    calls = len(found.events[0]) * 12 // 30
+    cut = {rank: of_rank[:calls] for rank, of_rank in found.events.items()}
+    windows = [{"rank": rank, "first_call": 0, "first_event": 0, "events": calls} for rank in cut]
+    shorter = replace(found, events=cut, header={**found.header, "windows": windows, "seconds": 3 * found.header["seconds"]})
+    for listed in (65_536, calls):  # the program has ended, or a window was full
+        monkeypatch.setattr("rankwise.observe.phases.WINDOW_EVENTS", listed)
+        evidence = evidence_of(shorter, "app.comm")
+        steps = evidence.steps
+        assert steps is not None
+        full = listed == calls
+        assert steps.of.startswith("the first ") == any("later ones are counted" in note for note in evidence.notes) == full
+        assert steps.kinds[0].share == pytest.approx(0.97 if full else 0.97 * 12 / 90, rel=0.1)
+        assert steps.in_run(shorter.header["seconds"]) == pytest.approx(87 if full else 12, abs=6)
