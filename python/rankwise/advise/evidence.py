@@ -18,10 +18,10 @@ from rankwise.observe.efficiency import Balance, Efficiencies, RankTime, balance
 from rankwise.observe.epochs import accesses, one_sided_untold
 from rankwise.observe.needs import TooLongError
 from rankwise.observe.pattern import Pattern, find_pattern, seen_of
-from rankwise.observe.phases import PhasedStep, first_events, phased, recorded_until_s
+from rankwise.observe.phases import PhasedStep, first_events, listed_until_s, phased, steps_of
 from rankwise.observe.record import BLOCKING_SEND, SEND, WINDOW_EVENTS, Record
 from rankwise.observe.sizes import MessageSizes, message_sizes
-from rankwise.observe.steps import Span, Steps, common_steps
+from rankwise.observe.steps import Span, Steps
 from rankwise.observe.summary import crowded_host, mpi_seconds
 from rankwise.observe.timeline import Timeline, timeline_of
 from rankwise.observe.wait_causes import Waiting, labels_of, waiting_of
@@ -157,15 +157,11 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
     many = sum(map(len, events.values())) > _MANY
     with meter("looking for the step that repeats", 1) if many else nullcontext():
         try:
-            run_s, until_s = float(record.header.get("seconds", 0.0)), recorded_until_s(record)
-            if until_s is not None:
-                span_s = span_s or (0.0, until_s)
-                notes.append(
-                    f"calls are listed up to {format_time(until_s)}, {WINDOW_EVENTS:,} of a rank; later ones are counted"
-                )
-            steps = common_steps(events, span_s, run_s) if len(events) == record.ranks else None
+            steps = steps_of(record, events, span_s)
         except TooLongError as error:
             why = str(error)
+    if (until_s := listed_until_s(record)) is not None:
+        notes.append(f"calls are listed up to {format_time(until_s)}, {WINDOW_EVENTS:,} of a rank; later ones are counted")
     waits, shares, traffic, schedule, line = None, _shares_of_run(record), whole, None, None
     factors, balance = None, None
     if steps is not None:

@@ -45,7 +45,7 @@ class Placing(Options):
     ranks: int | None = option(None, "Ranks for --mesh, with --nodes or --ppn.")
     halo: int = option(1, "Mesh cells that a halo is deep, for --mesh.")
     nodes: int | None = option(None, "Number of nodes, all of --ppn ranks.")
-    ppn: int | None = option(None, "Ranks on each node.")
+    ppn: int | None = option(None, "Ranks on each node. Default: as many on each of --nodes.")
     node_sizes: str | None = option(None, "Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
     slots: str | None = option(
         None,
@@ -108,7 +108,7 @@ class Target(Options):
     machine: str | None = option(None, MACHINE)
     settings: list[str] | None = option(None, SETTINGS, "--set")
     nodes: int | None = option(None, "Number of nodes. Default: those observed.")
-    ppn: int | None = option(None, "Ranks on each node.")
+    ppn: int | None = option(None, "Ranks on each node. Default: as many on each of --nodes.")
     node_sizes: str | None = option(None, "Ranks on each node where they differ, instead of --nodes and --ppn: 48,48,32.")
     hosts: str | None = option(None, "Names of the nodes: n[001-050], or a file.")
     levels: str | None = option(None, LEVELS)

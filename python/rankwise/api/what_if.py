@@ -28,9 +28,9 @@ from rankwise.machine.description import parse_value
 from rankwise.machine.library import load_machine
 from rankwise.machine.profile import Profile, open_profile
 from rankwise.observe.needs import actual_receives
-from rankwise.observe.phases import PhasedStep, first_events, phased
+from rankwise.observe.phases import PhasedStep, first_events, phased, steps_of
 from rankwise.observe.record import BLOCKING_RECEIVE, RECEIVE, Record, read_record
-from rankwise.observe.steps import Steps, common_steps
+from rankwise.observe.steps import Steps
 from rankwise.observe.summary import crowded_host
 from rankwise.records import key, record
 from rankwise.units import format_count, format_number, format_share, format_time, format_volume
@@ -293,7 +293,7 @@ def _step_of(found: Record, path: Path) -> tuple[PhasedStep, Steps, int | None]:
     if len(events) < found.ranks:
         ended = "" if found.header.get("complete", True) else " (it ended early)"
         raise InputError(f"{path} has the calls of {len(events)} of {found.ranks} ranks{ended}: observe the program again")
-    steps = common_steps(events)
+    steps = steps_of(found, events)
     if steps is None:
         calls = sum(map(len, events.values()))
         why = "it is start-up only" if calls < 10 * found.ranks else "no step repeats on all ranks"

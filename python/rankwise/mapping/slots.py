@@ -127,11 +127,16 @@ def node_sizes_of(where: str, cells: int, nodes: int | None, ppn: int | None, no
         if sum(sizes) != cells:
             raise InputError(f"{cells_text} but --node-sizes sum to {sum(sizes)}: change one of them so that both are equal")
         return sizes
-    if nodes is None or ppn is None:
-        raise InputError("the nodes are missing: give --nodes and --ppn, or --node-sizes")
+    if nodes is None and ppn is None:
+        raise InputError("the nodes are missing: give --nodes or --ppn, or --node-sizes")
     for option, value in (("--nodes", nodes), ("--ppn", ppn)):
-        if value < 1:
+        if value is not None and value < 1:
             raise InputError(f"{option} {value} is too small: it must be at least 1")
+    for option, value in (("--nodes", nodes if ppn is None else None), ("--ppn", ppn if nodes is None else None)):
+        if value is not None and value <= cells and cells % value:
+            raise InputError(f"{cells_text}, which {option} {value} does not divide: list unequal nodes with --node-sizes")
+    nodes = nodes if nodes is not None else max(1, cells // (ppn or 1))
+    ppn = ppn if ppn is not None else max(1, cells // nodes)
     if nodes > cells:
         raise InputError(f"{cells_text}, fewer than --nodes {nodes}: give at most one node a cell")
     if nodes * ppn != cells:

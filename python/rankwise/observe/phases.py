@@ -32,7 +32,7 @@ from rankwise.observe.record import (
     Record,
     begins_call,
 )
-from rankwise.observe.steps import Steps, common_steps
+from rankwise.observe.steps import Span, Steps, common_steps
 
 # Ways to cut a rank's calls into parts: a blocking send whose receiver answers next is one of its own, or a run of such sends,
 # or each.
@@ -147,7 +147,7 @@ def observed_step(record: Record) -> PhasedStep:
     events = first_events(record)
     if len(events) < record.ranks:
         raise InputError(f"{record.name} has the calls of {len(events)} of {record.ranks} ranks: observe the program again")
-    steps = common_steps(events)
+    steps = steps_of(record, events)
     if steps is None:
         raise InputError(f"{record.name} has no step that repeats on all ranks: observe more steps, or a shorter program")
     return phased(events, steps, record)
@@ -163,7 +163,7 @@ def first_events(record: Record) -> dict[int, Array]:
     return {rank: with_epochs(of_rank, record.header.get("calls", [])) for rank, of_rank in events.items()}
 
 
-def recorded_until_s(record: Record) -> float | None:
+def listed_until_s(record: Record) -> float | None:
     """Return until when the calls of all ranks are listed one by one, as many as a window holds; None: to the end."""
     ends = [
         float(record.events[window["rank"]]["end_ns"][window["first_event"] + window["events"] - 1]) * 1e-9
@@ -171,6 +171,16 @@ def recorded_until_s(record: Record) -> float | None:
         if window["first_call"] == 0 and window["events"] >= WINDOW_EVENTS
     ]
     return min(ends, default=None)
+
+
+def steps_of(record: Record, events: Mapping[int, Array], span_s: Span | None = None) -> Steps | None:
+    """Return the steps in a record's ``first_events``, from when to when (default: while all calls are listed); None where it
+    has no events of all ranks, or no common step. Raises TooLongError."""
+    if len(events) < record.ranks:
+        return None
+    until_s = listed_until_s(record)
+    span_s = span_s or (None if until_s is None else (0.0, until_s))
+    return common_steps(events, span_s, float(record.header.get("seconds", 0.0)))
 
 
 def phased(events: Mapping[int, Array], steps: Steps, record: Record | None = None) -> PhasedStep:

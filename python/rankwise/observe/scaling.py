@@ -15,10 +15,10 @@ from rankwise.arrays import Array
 from rankwise.factors import balanced_grid, factorisations
 from rankwise.observe.collectives import Carrier
 from rankwise.observe.operations import NoTemplateError, operations_of
-from rankwise.observe.phases import PhasedStep, first_events
+from rankwise.observe.phases import PhasedStep, first_events, steps_of
 from rankwise.observe.playing import Laws, laid, play
 from rankwise.observe.record import BLOCKING_RECEIVE, COMPLETION, Record
-from rankwise.observe.steps import Steps, common_steps
+from rankwise.observe.steps import Steps
 from rankwise.observe.template import Template, Topology, grown, learn
 from rankwise.statistics import median_interval_95
 
@@ -47,7 +47,7 @@ class Recorded:
         """Learn what all ranks do. ``alone``: there is no other recording that could tell readings apart; ``compute``: with
         what they compute. Raises NoTemplateError."""
         events = first_events(record)
-        steps = common_steps(events) if len(events) == record.ranks else None
+        steps = steps_of(record, events)
         if steps is None:
             made = len(record.header.get("communicators") or ())
             why = "a run that ends by itself"

@@ -191,7 +191,7 @@ class StencilOptions(Options):
     size: str = option("1000", "Bytes to each neighbour: 64, 64,4kB,512kB.", "--bytes")
     periodic: str = option("none", "Axes that wrap around: all, none, or a flag an axis: 1,0.")
     nodes: int | None = option(None, "Nodes, all of --ppn ranks. A real run has those that the launcher uses.")
-    ppn: int | None = option(None, "Ranks on each node.")
+    ppn: int | None = option(None, "Ranks on each node. Default: as many on each of --nodes.")
     node_sizes: str | None = option(None, "Ranks on each node where they differ: 48,48,32.")
     repetitions: int | None = option(
         None, "Exchanges of each case. Default: as many as --seconds allow.", verbs=("run", "validate")

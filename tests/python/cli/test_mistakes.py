@@ -87,7 +87,7 @@ WRONG_INPUT = [
     ("ledger", "no predictions are logged", "RANKWISE_LEDGER"),
     # Sizes and ranks that do not fit
     ("map --grid 50x48 --nodes 50 --ppn 47", "--grid 50x48 has 2400 cells but", "--ppn 48"),
-    ("map --grid 50x48", "the nodes are missing", "--nodes and --ppn"),
+    ("map --grid 50x48", "the nodes are missing", "--nodes or --ppn"),
     ("map --observed ring.comm --nodes 2 --ppn 2", "ring.comm has 8 ranks but", "--ppn 4"),
     (f"{GRID} --hosts n1", "--hosts names 1 nodes but the mapping has 2", "name one for each node"),
     ("try ring.comm -- mpiexec -n 4 ./halo", "ring.comm has 8 ranks and the command starts 4", "observe it with as many"),

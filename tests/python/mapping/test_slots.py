@@ -6,7 +6,7 @@ import pytest
 
 from rankwise.errors import InputError
 from rankwise.mapping import map_grid
-from rankwise.mapping.slots import choose_slots, ways_to_fill
+from rankwise.mapping.slots import choose_slots, parse_node_sizes, ways_to_fill
 
 
 def test_ways_hold_all_ranks_within_the_slots() -> None:
@@ -33,3 +33,8 @@ def test_too_few_slots_are_refused() -> None:
         ways_to_fill([4, 4], 9)
     with pytest.raises(InputError, match="at least 1"):
         ways_to_fill([4, 0], 2)
+
+
+def test_nodes_and_ranks_of_each_follow_from_each_other() -> None:
+    assert parse_node_sizes([6, 4], 3, None, None) == parse_node_sizes([6, 4], None, 8, None) == [8] * 3
+    assert parse_node_sizes([6, 4], 24, None, None) == [1] * 24

@@ -1,4 +1,4 @@
-// Rank 1 polls for messages of rank 0, which computes for 4 ms before each: by tests alone or of some requests, by probes, by
+// Rank 1 asks rank 0, which computes for 4 ms, and polls for the answer: by tests alone or of some requests, by probes, by
 // tests with computing in between, or by tests that it gives up for a barrier.
 #include <mpi.h>
 #include <string.h>
@@ -16,10 +16,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int step = 0; step < steps; step++) {
     if (rank == 0) {
+      MPI_Recv(&value, 1, MPI_INT, 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       compute(0.004);
       if (!strcmp(how, "barrier")) MPI_Barrier(MPI_COMM_WORLD);
       MPI_Send(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
-    } else if (!strcmp(how, "probe")) {
+      continue;
+    }
+    MPI_Send(&value, 1, MPI_INT, 0, 6, MPI_COMM_WORLD);
+    if (!strcmp(how, "probe")) {
       int found = 0;
       while (!found) MPI_Iprobe(0, 7, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
       MPI_Recv(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -49,5 +49,3 @@ def test_polls_are_time_in_mpi(
     of_polls = events[events["call"] == calls.index(waits_in)]
     assert len(of_polls) == pytest.approx(STEPS, abs=2)
     assert set(of_polls["kind"].tolist()) == {TIME_ONLY if how in ("probe", "barrier") else COMPLETION}
-    if not computes:
-        assert np.median(of_polls["end_ns"] - of_polls["start_ns"]) > 1_000_000  # of the 3 or 4 ms that rank 0 computes
