@@ -8,6 +8,7 @@ Of Python (CPython 3.11 to 3.13) ranks leave file, function and line themselves.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,8 @@ _SYMBOLIZERS = (
 _LITTLE_BYTES = 16 << 20
 _NAMELESS = dict.fromkeys(("function", "inlined_in", "file", "line"))
 _LONGEST = 30  # characters of a function on a screen
+_OF_MODULE = re.compile(r"__(.+)_MOD_(.+)|_QM(.+?)P(.+)")
+_OF_INTELS_MODULE = re.compile(r"(.+)_mp_(.+)_")
 
 
 @record
@@ -248,8 +251,24 @@ def _frame(lines: Sequence[str]) -> dict[str, Any]:
 
 
 def _function(name: str, file: str) -> str:
-    """Return a function's name without its parameters, one of Fortran's without what compilers add."""
-    return name.rstrip("_") if Path(file).suffix.lower().startswith(".f") else name.partition("(")[0] or name
+    """Return a function's name without its parameters and, of a template, its type; one of Fortran's without what compilers add,
+    behind its module's: of gfortran, flang and Intel."""
+    fortran = Path(file).suffix.lower().startswith(".f")
+    if found := _OF_MODULE.fullmatch(name) or (_OF_INTELS_MODULE.fullmatch(name) if fortran else None):
+        return "::".join(filter(None, found.groups()))
+    if fortran:
+        return name.rstrip("_")
+    name = name.replace("(anonymous namespace)::", "")
+    if "operator" in name:
+        return name.partition("(")[0] or name
+    depth = begin = 0
+    for i, letter in enumerate(name):
+        if letter == "(" and depth == 0:
+            return name[begin:i] or name
+        depth += (letter in "<([{") - (letter in ">)]}")
+        if letter == " " and depth == 0:
+            begin = i + 1
+    return name[begin:]
 
 
 def build_id_of(path: Path) -> str | None:

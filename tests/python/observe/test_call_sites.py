@@ -19,6 +19,7 @@ from rankwise.observe.call_sites import (
     MODULE,
     NO_SITE,
     SITE,
+    _function,
     build_id_of,
     call_sites,
     merged_sites,
@@ -165,3 +166,25 @@ def test_a_file_that_is_no_program_has_no_build_id(tmp_path: Path) -> None:
         path = tmp_path / "file"
         path.write_bytes(content)
         assert build_id_of(path) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "function"),
+    [
+        ("__clover_module_MOD_clover_exchange", "clover.f90", "clover_module::clover_exchange"),
+        ("__plib_module_MOD_testsome", "??", "plib_module::testsome"),
+        ("_QMclover_modulePclover_sum", "clover.f90", "clover_module::clover_sum"),  # flang
+        ("clover_module_mp_clover_sum_", "clover.F90", "clover_module::clover_sum"),  # Intel
+        ("a_mp_b_", "a.c", "a_mp_b_"),
+        ("gop_", "comm_mpi.f", "gop"),
+        ("main", "main.c", "main"),
+        ("Parallel::globalSum(int&)", "Parallel.cc", "Parallel::globalSum"),
+        ("void Mesh::parallelScatter<double2>(double2 const*, double2*)", "Mesh.cc", "Mesh::parallelScatter<double2>"),
+        ("std::vector<int, std::allocator<int> > grid::sums<2u>(int (*)(int))", "g.cc", "grid::sums<2u>"),
+        ("(anonymous namespace)::Halo::wait(bool) const", "h.cc", "Halo::wait"),
+        ("Halo::operator()(int) const", "h.cc", "Halo::operator"),
+        ("main::{lambda(int)#1}::operator()(int) const", "h.cc", "main::{lambda"),
+    ],
+)
+def test_functions_have_the_names_that_the_source_gives_them(name: str, file: str, function: str) -> None:
+    assert _function(name, file) == function
