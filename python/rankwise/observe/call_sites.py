@@ -251,8 +251,8 @@ def _frame(lines: Sequence[str]) -> dict[str, Any]:
 
 
 def _function(name: str, file: str) -> str:
-    """Return a function's name without its parameters and, of a template, its type; one of Fortran's without what compilers add,
-    behind its module's: of gfortran, flang and Intel."""
+    """Return a function's name without its parameters and the type that it returns; one of Fortran's without what compilers add
+    (gfortran, flang, Intel), behind its module's."""
     fortran = Path(file).suffix.lower().startswith(".f")
     if found := _OF_MODULE.fullmatch(name) or (_OF_INTELS_MODULE.fullmatch(name) if fortran else None):
         return "::".join(filter(None, found.groups()))
