@@ -144,7 +144,9 @@ EventClock::Own EventClock::own_of(Id id, Index most) const {
   const Prices::Price& cost = price(id);
   const Walk::Transfer& transfer = part_.transfers[id];
   const bool both = transfer.together || mode_ == SendMode::isend_self || (mode_ == SendMode::send && transfer.expected);
-  Own own{is_blocking(mode_) && waits(id) ? cost.ssend_s : both ? cost.exchange_s : cost.send_s, cost.hold_s, cost.gap_s};
+  // What a message in each direction takes longer is spared where a link has a credit.
+  const double both_s = std::max(std::min(cost.send_s, cost.exchange_s), cost.exchange_s - cost.credit_s);
+  Own own{is_blocking(mode_) && waits(id) ? cost.ssend_s : both ? both_s : cost.send_s, cost.hold_s, cost.gap_s};
   if (priced_.timed) {
     own.time_s = cost.steps->step_s(transfer.first, 1, cost.bytes);
     if (most > 1) {

@@ -63,7 +63,16 @@ void Flows::start(Id id, double now_s, const Message& message, const std::vector
   for (const Use& use : way) {
     if (resources_.size() <= use.resource) resources_.resize(use.resource + 1);
     Resource& resource = resources_[use.resource];
-    const double spared_s = resource.flows.empty() ? std::min(use.hold.excess_s, now_s - resource.left_s) : 0.0;
+    double spared_s = use.hold.excess_s;  // below 0: the first holds it for longer
+    if (resource.flows.empty()) {
+      const double most_s = std::max({0.0, use.hold.credit_s, spared_s});
+      resource.credit_s = std::min(most_s, resource.credit_s + now_s - std::max(0.0, resource.left_s));
+      if (resource.left_s < 0) resource.credit_s = std::max(resource.credit_s, spared_s);
+    } else {
+      spared_s = std::max(0.0, spared_s);
+    }
+    spared_s = std::min(spared_s, resource.credit_s);
+    resource.credit_s -= std::max(0.0, spared_s);
     const double held_s = use.hold.time_s - spared_s;
     if (held_s <= 0) continue;
     resource.flows.emplace_back(place, static_cast<std::uint32_t>(flow.way.size()));

@@ -3,7 +3,8 @@
 // A resource that each of its messages alone would hold for held_s gives them its time so that all have as many bytes a second,
 // but for those that something else bounds (max-min fairness: Bertsekas and Gallager, Data Networks, section 6.5.2). What one
 // message finds free it passes at its own speed, though it may be faster than the resource in the long run: what others of its
-// length are delayed by, it is not (Hold::excess_s), where the resource was free for as long before.
+// length are delayed by, it is not (Hold::excess_s), where the resource was free for as long before; nor are those behind it, as
+// long as a credit from then lasts (Hold::credit_s).
 #pragma once
 
 #include <algorithm>
@@ -68,6 +69,7 @@ class Flows {
     std::vector<std::pair<Place, std::uint32_t>> flows;  // and where in its way each has the resource
     double asked = 0.0;                                  // time that its flows would take at their fastest
     double left_s = -never;                              // when the last one was over
+    double credit_s = 0.0;                               // that flows may be spared
     std::uint32_t number = 0;                            // among those that bind
     bool changed = false;
     bool found = false;

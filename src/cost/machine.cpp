@@ -147,6 +147,18 @@ double Resource::passing_bytes(Index size_bytes) const {
   return static_cast<double>(sent_bytes + frames * frame_header_bytes) * payload;
 }
 
+double Resource::credit_s(const TimeCurve& time) const {
+  if (segment_bytes <= 0) return 0.0;
+  constexpr Index large = 4;  // frames, more than a bucket's
+  std::optional<double> smallest_s;
+  for (const TimeLine& line : time.lines()) {
+    if (line.from_bytes < large * segment_bytes) continue;
+    const double excess_s = passing_bytes(line.from_bytes) / rate(line.from_bytes) - time.hold_s(line.from_bytes);
+    smallest_s = std::min(smallest_s.value_or(excess_s), excess_s);
+  }
+  return std::max(0.0, smallest_s.value_or(0.0));
+}
+
 Hold Machine::hold(std::size_t resource, LinkClass link, Index size_bytes) const {
   const std::optional<Resource>* shared = nullptr;
   std::optional<Resource> of_level;
@@ -181,7 +193,8 @@ Hold Machine::hold(std::size_t resource, LinkClass link, Index size_bytes) const
   // In caches one message is faster than many that share the memory; on a network it is so by its first bytes only.
   const bool binds = resource >= static_cast<std::size_t>(Shared::card_out);
   const double passing_s = binds ? (*shared)->passing_bytes(size_bytes) / rate : 0.0;
-  return {std::max({held_s, passing_s, (*shared)->least_s}), std::max(0.0, passing_s - alone_s)};
+  const double excess_s = std::max(0.0, passing_s - alone_s);
+  return {std::max({held_s, passing_s, (*shared)->least_s}), excess_s, excess_s > 0 ? (*shared)->credit_s(cost.send) : 0.0};
 }
 
 Machine Machine::alone() const {

@@ -117,6 +117,8 @@ struct Resource {
   [[nodiscard]] double rate(Index size_bytes) const;
   // Bytes of full frames that pass in the time of one message: its own, its headers, and those of its frames.
   [[nodiscard]] double passing_bytes(Index size_bytes) const;
+  // See Hold; of messages that take the curve's times.
+  [[nodiscard]] double credit_s(const TimeCurve& time) const;
 };
 
 // Switches above the node: units of so many nodes, and the rate of all links that lead up from one.
@@ -126,10 +128,12 @@ struct SwitchLevel {
 };
 
 // How long a message holds a resource; and by how much its bytes take longer there than its own hold(m), which delays others
-// but not itself: a message that shares nothing takes T(m).
+// but not itself: a message that shares nothing takes T(m). Over TCP, whose links may be shaped, credit_s is what messages are
+// spared in all once the resource was free for as long: the excess of large messages, however large, as of a token bucket.
 struct Hold {
   double time_s = 0.0;
   double excess_s = 0.0;
+  double credit_s = 0.0;
 };
 
 // By how much links, by class, and the resources of a node are slowed down.

@@ -61,6 +61,10 @@ TEST(Flows, KnownAnswers) {
   // The first that finds a resource free holds it for less.
   expect_ends({{0, 1, 8, {{0, {2, 1}}}}, {5, 1, 8, {{0, {2, 1}}}}}, {1, 6});
   expect_ends({{0, 1, 8, {{0, {2, 1}}}}, {0, 1, 8, {{0, {2, 1}}}}}, {3, 3});
+  // With a credit, those behind it, too, as long as it lasts: 1.5 s after any time, half a second after half a second.
+  const Way credit{{0, {2, 1, 1.5}}};
+  expect_ends({{9, 1, 8, credit}, {9, 1, 8, credit}, {12, 1, 8, credit}}, {11.5, 11.5, 13.5});
+  expect_ends({{0, 1, 8, credit}, {0, 1, 8, credit}, {9, 1, 8, credit}, {9, 1, 8, credit}}, {3, 3, 11.5, 11.5});
 }
 
 // Flows whose rates are found anew for all of them at each event, by what defines them.

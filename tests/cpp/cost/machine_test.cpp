@@ -187,6 +187,24 @@ TEST(Machine, FramesOfTcpTakeTheirHeadersThroughACard) {
   EXPECT_NEAR(held_us(links_up(0), 1000), 1066 / 1.25, 1e-9);
 }
 
+TEST(Machine, OverTcpLinksMayHaveACredit) {
+  // A bucket of 2000 B: a message that comes alone passes so much at once, and the rest at 1 MB/s.
+  Machine machine = rankwise_test::machine();
+  machine.links.back()->send = TimeCurve({{0, 1e-4, 0.0}, {2000, 1e-4 - 2e-3, 1e-6}, {8000, 1e-4 - 2e-3, 1e-6}}, 16000);
+  const auto credit_s = [&](Index bytes) {
+    return machine.hold(static_cast<std::size_t>(Shared::card_in), LinkClass::other_node, bytes).credit_s;
+  };
+  machine.card = Resource{1e6};
+  EXPECT_EQ(credit_s(1000), 0.0);
+  machine.card->segment_bytes = 1000;
+  const double own_s = 0.999 * 6.1e-3;  // of a message of 8000 B, as it holds the lane
+  EXPECT_NEAR(credit_s(1000), machine.card->passing_bytes(8000) / 1e6 - own_s, 1e-12);
+  EXPECT_EQ(credit_s(16000), credit_s(1000));
+  machine.card = Resource{2e6};  // a faster card is no bucket
+  machine.card->segment_bytes = 1000;
+  EXPECT_EQ(credit_s(1000), 0.0);
+}
+
 TEST(Machine, AloneEveryWayOfSendingIsAPlainSendWithoutGaps) {
   Machine machine = rankwise_test::machine();
   machine.links.back()->rendezvous_from_bytes = 4096;
