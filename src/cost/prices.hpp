@@ -72,20 +72,20 @@ class Prices {
     }
     const LinkCost& cost = *machine_.links[static_cast<std::size_t>(*known)];
     const Index bytes = sizes_[passage.size] * block_bytes_;
-    price = {
-        static_cast<std::size_t>(link) * sizes_.size() + passage.size,
-        true,
-        cost.send(bytes) + handover_s_,
-        cost.ssend(bytes) + handover_s_,
-        cost.exchange(bytes) + handover_s_,
-        cost.gap(bytes),
-        cost.overhead(),
-        cost.acknowledgement_s.value_or(0.0),
-        cost.send.hold_s(bytes),
-        link == LinkClass::other_node ? machine_.hold(static_cast<std::size_t>(Shared::card_out), link, bytes).credit_s : 0.0,
-        bytes,
-        {},
-        nullptr};
+    const bool leaves = link == LinkClass::other_node;
+    price = {static_cast<std::size_t>(link) * sizes_.size() + passage.size,
+             true,
+             cost.send(bytes) + handover_s_,
+             cost.ssend(bytes) + handover_s_,
+             cost.exchange(bytes) + handover_s_,
+             cost.gap(bytes),
+             cost.overhead(),
+             cost.acknowledgement_s.value_or(0.0),
+             cost.send.hold_s(bytes),
+             leaves ? machine_.hold(static_cast<std::size_t>(Shared::card_out), link, bytes).credit_s : 0.0,
+             bytes,
+             {},
+             nullptr};
     if (cost.rendezvous_from_bytes) price.waits = bytes >= *cost.rendezvous_from_bytes;
     const std::optional<StepCosts>& steps = cost.steps[static_cast<std::size_t>(mode_)];
     if (steps) price.steps = &*steps;
