@@ -131,8 +131,8 @@ def compare(a: Profile, b: Profile, tolerance: float) -> Compared:
                 )
             if one_curve.alpha_method != other_curve.alpha_method:
                 notes.append(
-                    f"{link} {sending}: alpha is the {one_curve.alpha_method} in the first profile and the "
-                    f"{other_curve.alpha_method} in the second"
+                    f"{link} {sending}: alpha of the first profile is the {one_curve.alpha_method}; of the second: the "
+                    f"{other_curve.alpha_method}"
                 )
         loops = a.links[link].reference_loop_s, b.links[link].reference_loop_s
         if loops[0] is not None and loops[1] is not None and abs(math.log(loops[1] / loops[0])) > math.log(1.02):
