@@ -160,8 +160,8 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
             steps = steps_of(record, events, span_s)
         except TooLongError as error:
             why = str(error)
-    if (until_s := listed_until_s(record)) is not None:
-        notes.append(f"calls are listed up to {format_time(until_s)}, {WINDOW_EVENTS:,} of a rank; later ones are counted")
+    if (until_s := listed_until_s(events)) is not None:
+        notes.append(f"only the first {WINDOW_EVENTS:,} calls of a rank ({format_time(until_s)}) are listed; later ones are counted")
     waits, shares, traffic, schedule, line = None, _shares_of_run(record), whole, None, None
     factors, balance = None, None
     if steps is not None:

@@ -163,14 +163,10 @@ def first_events(record: Record) -> dict[int, Array]:
     return {rank: with_epochs(of_rank, record.header.get("calls", [])) for rank, of_rank in events.items()}
 
 
-def listed_until_s(record: Record) -> float | None:
-    """Return until when the calls of all ranks are listed one by one, as many as a window holds; None: to the end."""
-    ends = [
-        float(record.events[window["rank"]]["end_ns"][window["first_event"] + window["events"] - 1]) * 1e-9
-        for window in record.header.get("windows", [])
-        if window["first_call"] == 0 and window["events"] >= WINDOW_EVENTS
-    ]
-    return min(ends, default=None)
+def listed_until_s(events: Mapping[int, Array]) -> float | None:
+    """Return until when ``first_events`` have the calls of all ranks, as many as a window holds; None: to the end."""
+    full = [of_rank for of_rank in events.values() if len(of_rank) >= WINDOW_EVENTS]
+    return min((float(of_rank["end_ns"][-1]) * 1e-9 for of_rank in full), default=None)
 
 
 def steps_of(record: Record, events: Mapping[int, Array], span_s: Span | None = None) -> Steps | None:
@@ -178,7 +174,7 @@ def steps_of(record: Record, events: Mapping[int, Array], span_s: Span | None = 
     has no events of all ranks, or no common step. Raises TooLongError."""
     if len(events) < record.ranks:
         return None
-    until_s = listed_until_s(record)
+    until_s = listed_until_s(events)
     span_s = span_s or (None if until_s is None else (0.0, until_s))
     return common_steps(events, span_s, float(record.header.get("seconds", 0.0)))
 
