@@ -132,11 +132,12 @@ def node_sizes_of(where: str, cells: int, nodes: int | None, ppn: int | None, no
     for option, value in (("--nodes", nodes), ("--ppn", ppn)):
         if value is not None and value < 1:
             raise InputError(f"{option} {value} is too small: it must be at least 1")
-    for option, value in (("--nodes", nodes if ppn is None else None), ("--ppn", ppn if nodes is None else None)):
-        if value is not None and value <= cells and cells % value:
-            raise InputError(f"{cells_text}, which {option} {value} does not divide: list unequal nodes with --node-sizes")
-    nodes = nodes if nodes is not None else max(1, cells // (ppn or 1))
-    ppn = ppn if ppn is not None else max(1, cells // nodes)
+    if nodes is None or ppn is None:
+        option, given = ("--ppn", ppn or 1) if nodes is None else ("--nodes", nodes)
+        if given <= cells and cells % given:
+            raise InputError(f"{cells_text}, which {option} {given} does not divide: list unequal nodes with --node-sizes")
+        other = max(1, cells // given)
+        nodes, ppn = (other, given) if nodes is None else (given, other)
     if nodes > cells:
         raise InputError(f"{cells_text}, fewer than --nodes {nodes}: give at most one node a cell")
     if nodes * ppn != cells:
