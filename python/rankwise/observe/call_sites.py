@@ -42,6 +42,7 @@ _LITTLE_BYTES = 16 << 20
 _NAMELESS = dict.fromkeys(("function", "inlined_in", "file", "line"))
 _LONGEST = 30  # characters of a function on a screen
 _OF_MODULE = re.compile(r"__(.+)_MOD_(.+)|_QM(.+?)P(.+)")
+_OPERATOR = re.compile(r"\boperator\b")  # whose name has brackets of its own
 _OF_INTELS_MODULE = re.compile(r"(.+)_mp_(.+)_")
 
 
@@ -258,8 +259,9 @@ def _function(name: str, file: str) -> str:
         return "::".join(filter(None, found.groups()))
     if fortran:
         return name.rstrip("_")
-    name = name.replace("(anonymous namespace)::", "")
-    if "operator" in name:
+    # Of a lambda the function that it is in.
+    name = name.replace("(anonymous namespace)::", "").partition("::{lambda")[0]
+    if _OPERATOR.search(name):
         return name.partition("(")[0] or name
     depth = begin = 0
     for i, letter in enumerate(name):

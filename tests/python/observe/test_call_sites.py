@@ -183,7 +183,9 @@ def test_a_file_that_is_no_program_has_no_build_id(tmp_path: Path) -> None:
         ("std::vector<int, std::allocator<int> > grid::sums<2u>(int (*)(int))", "g.cc", "grid::sums<2u>"),
         ("(anonymous namespace)::Halo::wait(bool) const", "h.cc", "Halo::wait"),
         ("Halo::operator()(int) const", "h.cc", "Halo::operator"),
-        ("main::{lambda(int)#1}::operator()(int) const", "h.cc", "main::{lambda"),
+        ("main::{lambda(int)#1}::operator()(int) const", "h.cc", "main"),
+        ("solve(int)::{lambda(double)#2}::operator()(double) const", "h.cc", "solve"),
+        ("void apply_operator<double>(double*)", "h.cc", "apply_operator<double>"),
     ],
 )
 def test_functions_have_the_names_that_the_source_gives_them(name: str, file: str, function: str) -> None:
