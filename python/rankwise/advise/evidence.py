@@ -161,7 +161,8 @@ def evidence_of(record: Record, name: str, span_s: Span | None = None) -> Eviden
         except TooLongError as error:
             why = str(error)
     if (until_s := listed_until_s(events)) is not None:
-        notes.append(f"only the first {WINDOW_EVENTS:,} calls of a rank ({format_time(until_s)}) are listed; later ones are counted")
+        first = f"the first {WINDOW_EVENTS:,} calls of a rank ({format_time(until_s)})"
+        notes.append(f"only {first} are listed; later ones are counted")
     waits, shares, traffic, schedule, line = None, _shares_of_run(record), whole, None, None
     factors, balance = None, None
     if steps is not None:
