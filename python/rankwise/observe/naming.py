@@ -13,7 +13,7 @@ from rankwise.arrays import Array, connected
 from rankwise.observe.grids import Grid, Pairs, Periodic, best_grid
 from rankwise.observe.levels import NO_LEVELS, TURNS, Levels
 from rankwise.records import Record, key, record
-from rankwise.units import format_count, format_span, format_volume
+from rankwise.units import format_count, format_share, format_span, format_volume
 
 Cart: TypeAlias = tuple[tuple[int, ...], tuple[bool, ...]]
 _ALIKE, _ABOUT_ALIKE = 0.1, 0.25  # coefficients of variation of bytes that are the same, and that no grid explains
@@ -24,6 +24,9 @@ _AS_LEAST = 1.02  # times the least bytes of a pair: as much
 _FEW = 5  # ranks, of which many patterns have the same pairs; and messages, which may be the run's set-up
 _SHORT = 1024  # bytes of what recursive doubling adds up
 _MOSTLY = 0.8  # of the bytes
+LEAST_HEAVY = 0.02  # of the heaviest pair: below it are the run's set-up and output
+LEAST_OFTEN = 0.2  # of the messages of the pair with the most
+_MOST_OTHERS, _MOST_OTHER_BYTES = 0.05, 0.01  # of a step's messages and bytes, between other ranks than its pattern's
 
 
 @record
@@ -204,7 +207,7 @@ def _sweep(seen: Seen) -> Name | None:
     if grid is not None and grid.fit >= _SWEEP_FITS and grid.reach == 1:
         turns = f"ranks wait up to {seen.levels.fill} messages for their turn" if seen.levels.fill >= TURNS else "in turn"
         return Name("sweep", grid=grid.dims, reason=turns)
-    if seen.partners.max() <= 2:
+    if seen.partners.max() <= 2 and seen.connected:
         return Name("sweep", grid=(seen.ranks,), reason=f"a pipeline of {seen.levels.fill + 1} ranks")
     return None
 
@@ -326,6 +329,19 @@ def _all_pairs_and_more(seen: Seen) -> Name | None:
     return Name("all-to-all", False, reason=f"every rank sends {format_volume(int(sent.min()))} to every other, more to some")
 
 
+def _mostly_another(seen: Seen) -> Name | None:
+    """What has a name but for a few short messages, such as a halo with sums that travel along a tree of messages."""
+    main = heavy(seen.pairs, LEAST_HEAVY, LEAST_OFTEN)
+    others = 1 - float(main.messages.sum() / max(seen.pairs.messages.sum(), 1))
+    volume = 1 - float(main.bytes.sum() / max(seen.pairs.bytes.sum(), 1))
+    if others == 0 or others > _MOST_OTHERS or volume > _MOST_OTHER_BYTES:
+        return None
+    name = name_of(replace(seen, pairs=main))
+    if name.name == "irregular" or not name.confident:
+        return None
+    return replace(name, reason=f"{name.reason}; {format_share(others)} of the messages between other ranks")
+
+
 def _irregular(seen: Seen) -> Name | None:
     received = np.bincount(seen.pairs.dest, seen.pairs.bytes, minlength=seen.ranks)
     hot = int(received.argmax())
@@ -353,6 +369,7 @@ _RULES: tuple[Rule, ...] = (
     lambda seen: seen.found,  # of any numbering
     _wide_ring,
     _all_pairs_and_more,
+    _mostly_another,
     _irregular,
 )
 

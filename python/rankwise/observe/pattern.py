@@ -13,7 +13,7 @@ from rankwise.arrays import Array
 from rankwise.errors import InputError
 from rankwise.observe.grids import Pairs
 from rankwise.observe.levels import NO_LEVELS, levels_of
-from rankwise.observe.naming import Name, Seen, cart_of, heavy, name_of
+from rankwise.observe.naming import LEAST_HEAVY, LEAST_OFTEN, Name, Seen, cart_of, heavy, name_of
 from rankwise.observe.record import BLOCKING_SEND, COLLECTIVE, SEND, Record
 from rankwise.observe.steps import Steps
 from rankwise.records import Record as JsonRecord
@@ -23,8 +23,6 @@ from rankwise.units import format_span, format_volume
 _MOST_DENSE = 3  # ranks for each offset of a halo, at least
 _EXPLAINED = 0.95  # share of the bytes along the offsets
 _LEAST_SHARE = 0.5  # of the messages' bytes that the steps have, for them to stand for the program
-_LEAST_HEAVY = 0.02  # of the heaviest pair: below it are the run's set-up and output
-_LEAST_OFTEN = 0.2  # of the messages of the pair with the most
 _MOST_EVENTS = 400_000  # whose levels are looked at
 _MOST_APART = 0.05  # of a step's messages are of other pairs than in most steps, for their order to tell anything
 
@@ -137,7 +135,7 @@ def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps |
             if len(pairs.source) or not np.sum(whole.bytes):
                 levels = levels_of(window) if _shares_apart(steps, events) <= _MOST_APART else NO_LEVELS
                 return Seen(pairs, levels, *_in_events(record, window, float(np.sum(pairs.bytes))), carts)
-    pairs = heavy(pairs_of(whole), _LEAST_HEAVY, _LEAST_OFTEN)
+    pairs = heavy(pairs_of(whole), LEAST_HEAVY, LEAST_OFTEN)
     most = _MOST_EVENTS // max(1, len(events))
     levels = levels_of({rank: of_rank[:most] for rank, of_rank in events.items()})
     return Seen(pairs, levels, *_in_header(record, float(np.sum(pairs.bytes))), carts)
@@ -194,7 +192,7 @@ def _communicators(record: Record, volume: Mapping[int, float], sent: float) -> 
     members = tuple(
         tuple(sorted(known[comm]["ranks"] or range(record.ranks)))
         for comm, moved in sorted(volume.items())
-        if comm < len(known) and moved >= _LEAST_HEAVY * heaviest
+        if comm < len(known) and moved >= LEAST_HEAVY * heaviest
     )
     moved = sum(volume.values())
     return members, moved / (moved + sent) if moved else 0.0

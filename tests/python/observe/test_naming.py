@@ -190,6 +190,22 @@ def test_a_halo_with_a_gather_in_the_step() -> None:
     assert "all ranks with rank 0" in named.reason
 
 
+def test_a_halo_with_some_messages_along_a_tree() -> None:
+    """As of OpenFOAM, which adds up vectors so: 3 % of the messages. With 20 % of them it is no halo alone."""
+    for each, name in ((100, "halo"), (12, "irregular")):
+        flows = {pair: (each, volume * each) for pair, (_, volume) in halo((4, 4), (False, False), 1).items()}
+        tree = both([(rank & rank - 1, rank) for rank in range(1, 16)])
+        flows.update({pair: (5, 40.0) for pair in tree if pair not in flows})
+        named = name_of(Seen(pairs_of(16, flows), EXCHANGE))
+        assert named.name == name and (name == "irregular" or "of the messages between other ranks" in named.reason)
+
+
+def test_pipelines_are_connected() -> None:
+    """Two squares of ranks that take turns are no pipeline."""
+    flows = both([(a + base, b + base) for base in (0, 4) for a, b in ((0, 1), (1, 3), (3, 2), (2, 0))])
+    assert name_of(Seen(pairs_of(8, flows), Levels(42, 3, 1.0, 0.4, 0.6))).name != "sweep"
+
+
 @pytest.mark.parametrize("ranks", [5, 7, 8])
 def test_a_halo_as_wide_as_its_ring(ranks: int) -> None:
     reach = ranks // 2
