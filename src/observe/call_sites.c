@@ -2,6 +2,7 @@
 #include "call_sites.h"
 
 #include <elf.h>
+#include <execinfo.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,14 +106,64 @@ static struct call_site* site_behind(struct call_site* binding, int call) {
   return filled(site, line, &module);
 }
 
+static struct search found(uint64_t address) {
+  struct search search = {.address = address - 1};
+  dl_iterate_phdr(search_object, &search);
+  return search;
+}
+
+// The line of callers of a site, a new one without samples; null where there is none left.
+static struct chain* chain_of(const struct call_site* site, void* const* callers, int count) {
+  uint64_t key = site->number;
+  for (int i = 0; i < count; i++) key = (key ^ (uint64_t)(uintptr_t)callers[i]) * UINT64_C(0x9E3779B97F4A7C15);
+  key |= 1;
+  for (uint64_t at = key >> 54, tried = 0; tried < MAX_CHAINS / 4; at = (at + 1) % MAX_CHAINS, tried++) {
+    struct chain* chain = &chains[at];
+    if (chain->key == key) return chain;
+    if (chain->key) continue;
+    *chain = (struct chain){.key = key, .site = site->number, .callers = (uint16_t)count};
+    for (int i = 0; i < count; i++) {
+      struct search search = found((uint64_t)(uintptr_t)callers[i]);
+      uint64_t module = *search.module.path ? number_of_module(&search.module) : 0;
+      chain->caller[i] = ((uint64_t)(uintptr_t)callers[i] - search.base) | module << 48;
+    }
+    return chain;
+  }
+  return NULL;
+}
+
+static void note_callers(const struct call_site* site, uint32_t samples) {
+  enum { DEEP = 24 };
+  if (!chains || site->number < MAX_CALLS || site->is_binding) return;
+  void* frames[DEEP];
+  const int count = backtrace(frames, DEEP);
+  const void* caller = (const void*)(uintptr_t)site_key(site->key, site->call);  // its own inverse
+  int at = 0;
+  while (at < count && frames[at] != caller) at++;
+  if (at == count) return;  // Python's sites are on no stack
+  const int callers = count - at - 1 < MAX_CALLERS ? count - at - 1 : MAX_CALLERS;
+  struct chain* chain = chain_of(site, frames + at + 1, callers);
+  if (chain) chain->samples += samples;
+}
+
+void sample_callers(const struct call_site* site, uint64_t start, uint64_t end) {
+  enum { PER_SECOND = 997 };
+  const uint64_t period = ticks_per_second / PER_SECOND;
+  if (next_sample < start) next_sample += (start - next_sample + period - 1) / period * period;
+  if (next_sample > end) return;
+  const uint64_t samples = 1 + (end - next_sample) / period;
+  next_sample += samples * period;
+  note_callers(site, (uint32_t)samples);
+}
+
 struct call_site* site_find(uint64_t key, int call) {
   struct call_site* site = line_of(key, call);
   if (!site) return &me->call[call];
   if (!site->number) {
-    uint64_t address = site_key(key, call);  // its own inverse
-    struct search search = {.address = address - 1};
-    dl_iterate_phdr(search_object, &search);
+    uint64_t address = site_key(key, call);
+    struct search search = found(address);
     filled(site, address - search.base, &search.module);
+    note_callers(site, 0);
   }
   return site->is_binding ? site_behind(site, call) : site;
 }

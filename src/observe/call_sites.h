@@ -8,6 +8,7 @@
 // The lines of all sites, hashed by address and call; where the disk is nearly full, lines that are never used.
 extern struct call_site* sites;
 extern struct module* modules;
+extern struct chain* chains;  // null: there is no room for any
 
 // The line of a key, made at first sight, or the program's behind that of a binding, where its call is known; where there is no
 // line left, that of the call in the page.
@@ -31,6 +32,9 @@ extern __thread uint64_t fortran_caller __attribute__((tls_model("initial-exec")
 static inline uint64_t site_key(uint64_t address, int call) { return address ^ (uint64_t)call << 48; }
 
 static inline uint64_t site_hash(uint64_t key) { return key * UINT64_C(0x9E3779B97F4A7C15) >> 52; }
+
+// Notes who had called a site's function, if an instant that is sampled lies in the call's time (ticks).
+void sample_callers(const struct call_site* site, uint64_t start, uint64_t end);
 
 static inline struct call_site* site_of(const void* caller, int call) {
   uint64_t key = site_key((uint64_t)(uintptr_t)caller, call);

@@ -1,5 +1,6 @@
 #include "events.h"
 
+#include "call_sites.h"
 #include "live.h"
 
 #include <stdlib.h>
@@ -260,6 +261,7 @@ static struct span timed_words(const struct site* site, word* a) {
   site->from->ticks += span.end - span.start;
   site->from->timed++;
   if (span.end >= next_check) check_clock(span.end);
+  if (span.end >= next_sample) sample_callers(site->from, span.start, span.end);
   return span;
 }
 

@@ -3,6 +3,7 @@
 #ifndef RANKWISE_OBSERVE_HANDLERS_H
 #define RANKWISE_OBSERVE_HANDLERS_H
 
+#include "call_sites.h"
 #include "families.h"
 #include "handles.h"
 #include "events.h"
@@ -39,6 +40,7 @@ static inline __attribute__((always_inline)) struct span timed(const struct site
     s.from->ticks += span.end - span.start;
     s.from->timed++;
     if (span.end >= next_check) check_clock(span.end);
+    if (span.end >= next_sample) sample_callers(s.from, span.start, span.end);
   }
   return span;
 }

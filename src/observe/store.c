@@ -18,11 +18,13 @@ struct edge sink;
 int recording;
 int threaded;
 uint64_t next_check;
+uint64_t next_sample = UINT64_MAX;
 uint64_t ticks_per_second;
 
 static struct call_site no_sites[MAX_SITES];
 struct call_site* sites = no_sites;
 struct module* modules;
+struct chain* chains;
 static uint64_t* shapes;
 
 enum { CHUNK = 65536, LEAST = 4096, EDGE_SLOTS = 4 * MAX_EDGES };
@@ -115,6 +117,7 @@ static uint32_t map_region(int ranks) {
     sites = (struct call_site*)(void*)(region + SITES_AT);
     modules = (struct module*)(void*)(region + MODULES_AT);
     shapes = (uint64_t*)(void*)(region + SHAPES_AT);
+    chains = (struct chain*)(void*)(region + CHAINS_AT);
   }
   if (whole) return 0;
   void* tables = mmap(region + COLLECTIVES_AT, EDGES_AT - COLLECTIVES_AT, PROT_READ | PROT_WRITE,
@@ -180,6 +183,7 @@ int store_open(const char* folder, int rank, int ranks, const char* const* names
   page->begun = page->last.ticks;
   next_check = page->begun + ticks_per_second;
   next_window = page->begun + 2 * ticks_per_second;
+  if (chains) next_sample = page->begun;
   page->state = STATE_RUNNING;
   atomic_thread_fence(memory_order_release);
   page->layout = LAYOUT;

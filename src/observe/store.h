@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LAYOUT 5
+#define LAYOUT 6
 enum {
   MAX_CALLS = 256,
   MAX_EDGES = 8192,  // of a rank; edge 0 takes what goes to further ones
@@ -18,6 +18,8 @@ enum {
   WINDOW_EVENTS = 65536,
   MAX_SITES = 4096,
   MAX_MODULES = 64,
+  MAX_CHAINS = 1024,
+  MAX_CALLERS = 6,
   MAX_SHAPE_WORDS = 16384,
   HISTOGRAM_BINS = 32,
   MAX_PARTNERS = 16,
@@ -86,6 +88,14 @@ struct module {
   char path[232];
 };
 
+// The functions that had called the one that calls MPI, the innermost first.
+struct chain {
+  uint64_t key;      // 0: none
+  uint32_t samples;  // instants at which a call from here was under way
+  uint16_t site, callers;
+  uint64_t caller[MAX_CALLERS];  // as a site's offset, below the module's number in the upper 16 bits
+};
+
 struct clock_pair {
   uint64_t ticks;
   int64_t ns;
@@ -134,7 +144,7 @@ struct rank_page {
   struct live live;
 };
 
-// The region: page, collectives, communicators, edges, events, sites, modules, shapes.
+// The region: page, collectives, communicators, edges, events, sites, modules, shapes, chains.
 #define COLLECTIVES_AT 16384
 #define COMMS_AT (COLLECTIVES_AT + MAX_COLLECTIVES * 24)
 #define EDGES_AT 65536
@@ -142,7 +152,8 @@ struct rank_page {
 #define SITES_AT 9306112
 #define MODULES_AT 9502720
 #define SHAPES_AT 9519104
-#define REGION 9650176
+#define CHAINS_AT 9650176
+#define REGION 9715712
 #define REGIONS_AT 16384  // the file begins with the number of slots that ranks have claimed, and the names of calls
 #define NAMES_AT 64       // one a line
 
@@ -155,7 +166,9 @@ _Static_assert(EDGES_AT + (MAX_EDGES + 1) * sizeof(struct edge) <= EVENTS_AT, "e
 _Static_assert(EVENTS_AT + (uint64_t)MAX_WINDOWS * WINDOW_EVENTS * 40 <= SITES_AT, "events end before the sites");
 _Static_assert(SITES_AT + MAX_SITES * sizeof(struct call_site) <= MODULES_AT, "sites end before the modules");
 _Static_assert(MODULES_AT + MAX_MODULES * sizeof(struct module) <= SHAPES_AT, "modules end before the shapes");
-_Static_assert(SHAPES_AT + MAX_SHAPE_WORDS * 8 <= REGION, "shapes end before the next region");
+_Static_assert(SHAPES_AT + MAX_SHAPE_WORDS * 8 <= CHAINS_AT, "shapes end before the chains");
+_Static_assert(sizeof(struct chain) == 64, "as parts.py reads");
+_Static_assert(CHAINS_AT + MAX_CHAINS * sizeof(struct chain) <= REGION, "chains end before the next region");
 _Static_assert(MAX_CALLS + MAX_SITES <= 1 << (16 - KIND_BITS), "the number of a site fits an event");
 
 extern struct rank_page* me;  // null while nothing is recorded
@@ -163,6 +176,7 @@ extern struct edge sink;      // takes what is not to be counted
 extern int recording;         // within a window of events
 extern int threaded;          // several threads may call at once
 extern uint64_t next_check;   // ticks at which the clocks are compared again
+extern uint64_t next_sample;  // ticks at which the call that is under way is asked for its callers
 extern uint64_t ticks_per_second;
 
 // Claims a region in the node's file; returns whether there is one. Never prints: the launcher's side says what is missing.

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array
+from rankwise.observe.callers import Caller, callers_of, callers_text, short
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_time
@@ -40,7 +41,6 @@ _SYMBOLIZERS = (
 )
 _LITTLE_BYTES = 16 << 20
 _NAMELESS = dict.fromkeys(("function", "inlined_in", "file", "line"))
-_LONGEST = 30  # characters of a function on a screen
 _OF_MODULE = re.compile(r"__(.+)_MOD_(.+)|_QM(.+?)P(.+)")
 _OPERATOR = re.compile(r"\boperator\b")  # whose name has brackets of its own
 _OF_INTELS_MODULE = re.compile(r"(.+)_mp_(.+)_")
@@ -62,6 +62,7 @@ class CallSite(JsonRecord):
     ranks: int = key("how many ranks called from here")
     most_seconds: float = key("time of the rank that spent most in them, where most of it is")
     most_rank: int = key("rank that spent most time in them")
+    callers: tuple[Caller, ...] = key("who had called its function, the most frequent first", default=())
 
 
 def merged_sites(
@@ -76,12 +77,7 @@ def merged_sites(
     sites: dict[tuple[int | None, int, str], dict[str, Any]] = {}
     numbered: dict[int, list[tuple[int, tuple[int | None, int, str]]]] = {}
     for rank, (lines, its_modules, ns_per_tick) in tables.items():
-        own = []
-        for module in its_modules:
-            length = int(module["build_id_bytes"])
-            build_id = bytes(module["build_id"])[:length].hex() if length else None
-            path, _, function = os.fsdecode(module["path"]).partition("\n")
-            own.append(modules.setdefault((path, build_id, function), len(modules)))
+        own = [modules.setdefault(identity(module), len(modules)) for module in its_modules]
         for number in np.flatnonzero((lines["calls"] > 0) & (lines["key"] > 0)).tolist():
             line = lines[number]
             at = int(line["module"])
@@ -111,11 +107,18 @@ def merged_sites(
     return [sites[where] for where in order], known_modules, of_number
 
 
+def identity(module: Any) -> tuple[str, str | None, str]:
+    """Return a module's path, build id, and function, which Python's have."""
+    length = int(module["build_id_bytes"])
+    path, _, function = os.fsdecode(module["path"]).partition("\n")
+    return path, bytes(module["build_id"])[:length].hex() if length else None, function
+
+
 def named(header: dict[str, Any], limit_s: float) -> None:
     """Give the sites of a record's header their ``function``, ``file``, ``line``, as far as the modules' files are still those
     that ran, and the symbolizer answers within ``limit_s`` seconds for each module. Sites that have names keep them."""
     nameless: dict[int, list[dict[str, Any]]] = {}
-    for site in header.get("sites", []):
+    for site in [*header.get("sites", []), *header.get("frames", [])]:
         if site.get("module") is not None and "function" not in site:
             nameless.setdefault(site["module"], []).append(site)
     for module, sites in nameless.items():
@@ -140,13 +143,17 @@ def call_sites(header: Mapping[str, Any]) -> list[dict[str, Any]]:
     for number in range(len(header.get("sites", []))):
         site = numbered_site(header, number)
         place = (site["file"], site["line"]) if site["line"] else (site["module"], site["offset"])
+        site["callers"] = list(site.get("callers", ()))
         first = found.setdefault((site["call"], site["function"], *place), site)
         if first is not site:  # the compiler made several of one line
             first["calls"] += site["calls"]
             first["seconds"] += site["seconds"]
             first["ranks"] = max(first["ranks"], site["ranks"])
+            first["callers"] += site["callers"]
             if first["most_rank"] == site["most_rank"]:
                 first["most_seconds"] += site["most_seconds"]
+    for site in found.values():
+        site["callers"] = callers_of(header, site["callers"])
     return sorted(found.values(), key=lambda site: -site["seconds"])
 
 
@@ -162,28 +169,31 @@ def site_text(site: Mapping[str, Any]) -> str:
     """Return a site in few words: the function and file:line, as far as they are known."""
     place = f"{Path(site['file']).name}:{site['line']}" if site["file"] and site["line"] else ""
     if function := site["function"]:
-        function = function if len(function) <= _LONGEST else f"{function[: _LONGEST - 3]}..."
-        return f"{function}, {place}" if place else f"{function} ({_module_text(site)})"
+        return f"{short(function)}, {place}" if place else f"{short(function)} ({_module_name(site)})"
     return place or _module_text(site)
 
 
 def site_lines(header: Mapping[str, Any], total_s: float, most: int) -> list[str]:
-    """Return the ``most`` sites that took longest, each with at least 1 % of ``total_s``, as aligned lines.
+    """Return the ``most`` sites that took longest, each with at least 1 % of ``total_s``.
 
-    Each has the share, the call, the place, and of several ranks the one that spent most.
+    Each has the share, the call, the place, of several ranks the one that spent most, and in a further line its callers.
     """
     sites = [site for site in call_sites(header)[:most] if site["seconds"] >= 0.01 * total_s]
-    texts = [f"{site['call']}: {site_text(site)}" for site in sites]
-    width = max(map(len, texts), default=0)
     lines = []
-    for site, text in zip(sites, texts, strict=True):
-        longest = f"  {format_time(site['most_seconds'])} on rank {site['most_rank']}" if site["ranks"] > 1 else ""
-        lines.append(f"{site['seconds'] / total_s:>4.0%}  {text:<{width}}{longest}".rstrip())
+    for site in sites:
+        longest = f", {format_time(site['most_seconds'])} on rank {site['most_rank']}" if site["ranks"] > 1 else ""
+        lines.append(f"{site['seconds'] / total_s:>4.0%}  {site['call']}: {site_text(site)}{longest}")
+        if callers := callers_text(site["callers"]):
+            lines.append(f"      from {callers}")
     return lines
 
 
 def _module_text(site: Mapping[str, Any]) -> str:
-    return f"{Path(site['module']).name}+{site['offset']:#x}" if site["module"] else "unknown code"
+    return f"{_module_name(site)}+{site['offset']:#x}" if site["module"] else "unknown code"
+
+
+def _module_name(site: Mapping[str, Any]) -> str:
+    return Path(site["module"]).name if site["module"] else "unknown code"
 
 
 def _resolved(module: Mapping[str, Any], addresses: Sequence[int], limit_s: float) -> dict[int, dict[str, Any]]:

@@ -70,6 +70,22 @@ class _Module(Record):
 
 
 @record
+class _Frame(Record):
+    module: int | None = key("place of its module", least=0, most=_LARGEST)
+    offset: int = key("address", least=0, most=_LARGEST)
+    function: str | None = key("function", default=None)
+    inlined_in: str | None = key("function that it is inlined in", default=None)
+    file: str | None = key("source file", default=None)
+    line: int | None = key("line in it", default=None, least=0, most=_LARGEST)
+
+
+@record
+class _Callers(Record):
+    samples: int = key("how often they were seen", least=0, most=_LARGEST)
+    frames: Sequence[int] = key("places in frames, the innermost first", least=0, most=_LARGEST)
+
+
+@record
 class _Site(Record):
     call: str = key("name of the function")
     module: int | None = key("place of its module", least=0, most=_LARGEST)
@@ -83,6 +99,7 @@ class _Site(Record):
     inlined_in: str | None = key("function that it is inlined in", default=None)
     file: str | None = key("source file", default=None)
     line: int | None = key("line in it", default=None, least=0, most=_LARGEST)
+    callers: Sequence[_Callers] = key("who called its function", default=())
 
 
 @record
@@ -114,6 +131,7 @@ class _Header(Record):
     windows: Sequence[_Window] = key("what was recorded call by call", default=())
     modules: Sequence[_Module] = key("programs and libraries", default=())
     sites: Sequence[_Site] = key("where calls are", default=())
+    frames: Sequence[_Frame] = key("calls of functions that call MPI", default=())
     cores_of_host: Sequence[int | None] = key("cores of each host", default=(), least=0, most=_LARGEST)
     clock_uncertainty_ns: Sequence[float | None] | None = key("of each host", least=0, default=None)
 
@@ -130,8 +148,11 @@ def require_header(header: Mapping[str, Any], ranks: int, events: Mapping[int, i
             raise ValueError("communicators have ranks that are none, or one twice")
     if any(len(cart.dims) != len(cart.periodic) for cart in of.carts):
         raise ValueError("carts have dims and periodic of different lengths")
-    if any(site.module is not None and site.module >= len(of.modules) for site in of.sites):
-        raise ValueError("sites name no module")
+    places = [place.module for place in of.sites] + [place.module for place in of.frames]
+    if any(module is not None and module >= len(of.modules) for module in places):
+        raise ValueError("sites or frames name no module")
+    if any(number >= len(of.frames) for site in of.sites for callers in site.callers for number in callers.frames):
+        raise ValueError("callers name no frame")
     for window in of.windows:
         if window.first_event + window.events > events.get(window.rank, 0):
             raise ValueError(f"a window of rank {window.rank} ends behind its events")

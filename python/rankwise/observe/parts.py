@@ -19,7 +19,8 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.errors import InputError
-from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
+from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, identity, merged_sites
+from rankwise.observe.callers import CHAIN, MAX_CHAINS, add_callers
 from rankwise.observe.needs import completed, met
 from rankwise.observe.record import (
     BLOCKING_RECEIVE,
@@ -108,11 +109,11 @@ def _received(events: Array) -> Array:
     return np.asarray(came[came["peer"] >= 0])
 
 
-LAYOUT, _MOST_LAYOUTS = 5, 1000  # and all below as in src/observe/store.h
+LAYOUT, _MOST_LAYOUTS = 6, 1000  # and all below as in src/observe/store.h
 _MAX_EDGES, _MAX_COLLECTIVES, _MAX_COMMS, _MAX_CARTS, _MAX_DIMS, _MAX_WINDOWS = 8192, 1024, 1024, 16, 8, 3
-_NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9650176
+_NAMES_AT, _REGIONS_AT, _REGION = 64, 16384, 9715712
 _COLLECTIVES_AT, _EDGES_AT, _EVENTS_AT = 16384, 65536, 1441792
-_SITES_AT, _MODULES_AT, _SHAPES_AT, _MAX_SHAPE_WORDS = 9306112, 9502720, 9519104, 16384
+_SITES_AT, _MODULES_AT, _SHAPES_AT, _MAX_SHAPE_WORDS, _CHAINS_AT = 9306112, 9502720, 9519104, 16384, 9650176
 _NOT_COMMUTATIVE, _IN_PLACE = 1, 2
 _RUNNING, FINALIZED, ABORTED = 1, 2, 3
 _LOST_EDGES, _LOST_EVENTS, _LOST_TABLES = 1, 2, 4
@@ -162,6 +163,7 @@ class Part:
     sites: Array  # those of the page first: what calls have no line of their own
     modules: Array
     shapes: Array  # words
+    chains: Array
 
     def by_call(self, column: str) -> Array:
         """Return a column of the sites, summed by call."""
@@ -214,6 +216,11 @@ def record_of(parts: Sequence[Part], header: dict[str, Any], notes: list[str]) -
     sites, modules, site_of_number = merged_sites(
         {part.rank: (part.sites, part.modules, clocks[part.host].ns_per_tick) for part in parts}, parts[0].names
     )
+    frames = add_callers(
+        sites,
+        {(module["path"], module["build_id"], module.get("function") or ""): i for i, module in enumerate(modules)},
+        {part.rank: (part.chains, list(map(identity, part.modules)), site_of_number[part.rank]) for part in parts},
+    )
     events, windows = _events(parts, clocks, origin, numbers, column)
     number_of_shape, shapes = _shapes(parts)
     for rank, (of_rank, _) in events.items():
@@ -250,6 +257,7 @@ def record_of(parts: Sequence[Part], header: dict[str, Any], notes: list[str]) -
             "windows": windows,
             "modules": modules,
             "sites": sites,
+            "frames": frames,
             "cores_of_host": [max(int(part.page["cores"]) for part in parts if part.host == host) for host in hosts],
             "involuntary_switches": [int(part.page["involuntary_switches"]) for part in parts],
         },
@@ -329,7 +337,11 @@ def _parts_in(path: Path) -> Iterator[Part]:
                 sites[first : first + len(lines)] = lines
             modules = array(at + _MODULES_AT, MODULE, min(int(page["modules"]), MAX_MODULES))
             shapes = array(at + _SHAPES_AT, np.dtype("<u8"), min(int(page["shape_words"]), _MAX_SHAPE_WORDS))
-            yield Part(page, edges, collectives[collectives["calls"] > 0], comms, windows, names, sites, modules, shapes)
+            chains = array(at + _CHAINS_AT, CHAIN, MAX_CHAINS)
+            yield Part(
+                page, edges, collectives[collectives["calls"] > 0], comms, windows, names, sites, modules, shapes,
+                chains[chains["key"] > 0],
+            )  # fmt: skip
 
 
 def one_world(parts: Sequence[Part], notes: list[str]) -> list[Part]:

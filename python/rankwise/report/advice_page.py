@@ -11,6 +11,7 @@ from rankwise.blocks import Column, Picture, Table
 from rankwise.machine.trust import Trust
 from rankwise.mapping.mapper import MapResult
 from rankwise.observe.call_sites import call_sites, site_text
+from rankwise.observe.callers import callers_text
 from rankwise.observe.sizes import SizeClass
 from rankwise.report.document import Badge, Change, Document, Figure, Next, Section
 from rankwise.report.pairs import matrix_picture
@@ -98,6 +99,7 @@ def _where_sections(evidence: Evidence) -> Iterator[Section]:
             Column("share", lambda site: site["seconds"] / total_s, format_share),
             Column("call", lambda site: site["call"]),
             Column("where", site_text),
+            Column("called from", lambda site: callers_text(site["callers"])),
             Column("calls", lambda site: site["calls"], format_number),
             Column("longest rank", lambda site: f"{format_time(site['most_seconds'])} on rank {site['most_rank']}"),
         ]

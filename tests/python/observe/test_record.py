@@ -146,7 +146,9 @@ SITE = {
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("sites", [SITE | {"module": 3}], "sites name no module"),
+        ("sites", [SITE | {"module": 3}], "sites or frames name no module"),
+        ("frames", [{"module": 3, "offset": 1}], "sites or frames name no module"),
+        ("sites", [SITE | {"module": None, "callers": [{"samples": 1, "frames": [0]}]}], "callers name no frame"),
         ("sites", [7], r"sites\[0\] 7 is not an object"),
         ("sites", [SITE | {"seconds": -1.0}], r"sites\[0\].seconds"),
         ("modules", [{"path": 7}], r"modules\[0\].path"),

@@ -1,0 +1,112 @@
+"""Who called the functions that call MPI: MPI is often called by a wrapper, whose name says little.
+
+While calls run, ranks note at each of about 1000 instants a second which functions had called the one that calls MPI
+(src/observe/call_sites.h), so that a caller's share of these instants is about its share of a call site's time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.arrays import Array
+from rankwise.records import Record as JsonRecord
+from rankwise.records import key, record
+from rankwise.units import format_share
+
+MAX_CHAINS = 1024  # and below as in src/observe/store.h
+CHAIN = np.dtype([("key", "<u8"), ("samples", "<u4"), ("site", "<u2"), ("callers", "<u2"), ("caller", "<u8", 6)])
+_OFFSET_BITS = 48
+_MAINS = ("main", "MAIN__", "_start")
+_MOST, _LEAST_SHARE, _SAME = 3, 0.05, 0.95  # callers on a screen, the least of them; share of what is the same caller
+_MOST_KEPT = 10  # in JSON
+_LONGEST = 30  # characters of a function on a screen
+_TEMPLATE = re.compile(r"<[^<>]*>")
+
+
+@record
+class Caller(JsonRecord):
+    """Functions that had called each other when the call site's function was called."""
+
+    share: float = key("share of the instants at which calls from the site were sampled", least=0, most=1)
+    functions: tuple[str | None, ...] = key("the function that called the site's, the one that called that, ...; null: unknown")
+    places: tuple[str, ...] = key("of each function file:line of its call, or the module and the offset in it")
+
+
+def add_callers(
+    sites: Sequence[dict[str, Any]],
+    place_of_module: Mapping[Any, int],
+    tables: Mapping[int, tuple[Array, Sequence[Any], Array]],
+) -> list[dict[str, Any]]:
+    """Give a record's sites their ``callers``, and return the frames, each a module and an offset, that these refer to.
+
+    ``tables``: by rank its chains, what identifies each of its modules, and the site of each number.
+    """
+    frames: dict[tuple[int | None, int], int] = {}
+    samples: dict[int, dict[tuple[int, ...], int]] = {}
+    for chains, modules, of_number in tables.values():
+        own = [None, *(place_of_module[module] for module in modules)]
+        for chain in chains:
+            callers = [
+                (own[at >> _OFFSET_BITS], at & (1 << _OFFSET_BITS) - 1) for at in chain["caller"][: chain["callers"]].tolist()
+            ]
+            numbers = tuple(frames.setdefault(where, len(frames)) for where in callers)
+            of_site = samples.setdefault(int(of_number[chain["site"]]), {})
+            of_site[numbers] = of_site.get(numbers, 0) + int(chain["samples"])
+    for number, site in enumerate(sites):
+        ordered = sorted(samples.get(number, {}).items(), key=lambda item: (-item[1], item[0]))
+        site["callers"] = [{"samples": count, "frames": list(chain)} for chain, count in ordered]
+    return [{"module": module, "offset": offset} for module, offset in frames]
+
+
+def callers_of(header: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]) -> list[Caller]:
+    """Return the callers of a site, up to the program's main function, by their share of the instants that were sampled."""
+    shares: dict[tuple[tuple[str | None, str], ...], float] = {}
+    whole = sum(chain["samples"] for chain in chains)
+    for chain in chains:
+        named = []
+        for frame in (header["frames"][number] for number in chain["frames"]):
+            path = header["modules"][frame["module"]]["path"] if frame["module"] is not None else "unknown code"
+            if Path(path).name.startswith("libc.so"):  # which calls main
+                break
+            line = f"{Path(frame['file']).name}:{frame['line']}" if frame.get("file") and frame.get("line") else ""
+            named.append((frame.get("function"), line or f"{Path(path).name}+{frame['offset']:#x}"))
+            if named[-1][0] in _MAINS:
+                break
+        share = chain["samples"] / whole if whole else 1 / len(chains)
+        shares[tuple(named)] = shares.get(tuple(named), 0.0) + share
+    ordered = sorted(shares.items(), key=lambda item: -item[1])[:_MOST_KEPT]
+    return [Caller(share, *map(tuple, zip(*chain, strict=True))) for chain, share in ordered if chain]
+
+
+def short(function: str, longest: int = _LONGEST) -> str:
+    """Return a function's name that fits a line: where it is longer, without arguments of templates and outer scopes."""
+    long = len(function) > longest
+    while long and (plain := _TEMPLATE.sub("", function)) != function:
+        function = plain
+    while len(function) > _LONGEST and "::" in function:
+        function = function.partition("::")[2]
+    return function if len(function) <= _LONGEST else f"{function[: _LONGEST - 3]}..."
+
+
+def callers_text(callers: Sequence[Caller]) -> str:
+    """Return the nearest callers that differ, with their shares; where all are the same, the nearest two; of main alone, ''."""
+    same: list[str] = []
+    while True:
+        shares: dict[str, float] = {}
+        for caller in callers:
+            function = caller.functions[len(same)] if len(caller.functions) > len(same) else None
+            if function is not None and function not in _MAINS:
+                name = short(function, 0)
+                shares[name] = shares.get(name, 0.0) + caller.share
+        most = sorted(shares.items(), key=lambda item: -item[1])[:_MOST]
+        if len(most) == 1 and most[0][1] >= _SAME:
+            same.append(most[0][0])
+        elif len(most) > 1 or most and not same:
+            return ", ".join(f"{function} {format_share(share)}" for function, share in most if share >= _LEAST_SHARE)
+        else:
+            return " < ".join(same[:2])

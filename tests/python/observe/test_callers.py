@@ -1,0 +1,115 @@
+"""Who called the functions that call MPI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.python.observe.conftest import Build, Start
+from tests.python.observe.test_call_sites import observed
+
+from rankwise.observe.call_sites import call_sites, named
+from rankwise.observe.callers import CHAIN, Caller, add_callers, callers_of, callers_text
+from rankwise.observe.record import read_record
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("kind", "flags"), [("pip", ("-O0",)), ("pip", ("-g", "-O2")), ("openmpi", ("-O2", "-no-pie"))])
+def test_callers_of_a_wrapper_have_their_shares_of_its_time(
+    kind: str, flags: tuple[str, ...], build: Build, start: Start, tmp_path: Path
+) -> None:
+    record = observed(build(kind, "callers.c", *flags), start(kind, 2), tmp_path)
+    named(record.header, limit_s=60)
+    (site,) = (site for site in call_sites(record.header) if site["call"] == "MPI_Recv")
+    assert site["function"] == "pass_on"
+    shares = {caller.functions: caller.share for caller in site["callers"]}
+    assert set(shares) == {("slow", "step", "main"), ("quick", "step", "main")}
+    assert shares["slow", "step", "main"] == pytest.approx(0.75, abs=0.08)
+    assert sum(shares.values()) == pytest.approx(1)
+    lines = {caller.functions[0]: caller.places[0] for caller in site["callers"]}
+    assert (lines["slow"].startswith("callers.c:")) == ("-g" in flags)
+    # Of a site that no sampled instant has met, all that is known is who called first.
+    (sent,) = (site for site in call_sites(record.header) if site["call"] == "MPI_Send")
+    assert {caller.functions[1:] for caller in sent["callers"]} == {("step", "main")}
+
+
+def test_callers_of_a_real_library_of_wrappers() -> None:
+    """OpenFOAM's conjugate gradients add up more often than its smoothers, all by one function."""
+    record = read_record(Path(__file__).parent / "programs" / "icofoam.comm")
+    (sums,) = (site for site in call_sites(record.header) if site["call"] == "MPI_Allreduce" and site["calls"] > 2000)
+    assert sums["function"] == "Foam::reduce"
+    assert callers_text(sums["callers"]).startswith("Foam::PCG::scalarSolve")
+
+
+def chains(*lines: tuple[int, int, list[int]]) -> np.ndarray[Any, Any]:
+    """Chains of a site's number, samples, and callers."""
+    found = np.zeros(len(lines), CHAIN)
+    for i, (site, samples, callers) in enumerate(lines):
+        found[i]["key"], found[i]["site"], found[i]["samples"], found[i]["callers"] = i + 1, site, samples, len(callers)
+        found[i]["caller"][: len(callers)] = callers
+    return found
+
+
+def test_chains_of_ranks_are_added_wherever_their_modules_stand() -> None:
+    """Of rank 0 the library is module 2, of rank 3 module 1; a caller of no module is kept."""
+    sites: list[dict[str, Any]] = [{}, {}]
+    of_number = np.array([7, 1, 0])
+    frames = add_callers(
+        sites, {"program": 0, "library": 1},
+        {
+            0: (chains((1, 5, [2 << 48 | 0x10, 1 << 48 | 0x20]), (2, 1, [0x30])), ["program", "library"], of_number),
+            3: (chains((1, 4, [1 << 48 | 0x10, 2 << 48 | 0x20]), (1, 6, [1 << 48 | 0x11])), ["library", "program"], of_number),
+        },
+    )  # fmt: skip
+    assert frames == [
+        {"module": 1, "offset": 0x10}, {"module": 0, "offset": 0x20}, {"module": None, "offset": 0x30},
+        {"module": 1, "offset": 0x11},
+    ]  # fmt: skip
+    assert sites[1]["callers"] == [{"samples": 9, "frames": [0, 1]}, {"samples": 6, "frames": [3]}]
+    assert sites[0]["callers"] == [{"samples": 1, "frames": [2]}]
+
+
+def test_chains_end_at_main() -> None:
+    modules = [{"path": "/a/program"}, {"path": "/lib/libc.so.6"}]
+    frames = [
+        {"module": 0, "offset": 1, "function": "solve", "file": "/a/solve.c", "line": 7},
+        {"module": 0, "offset": 2, "function": "main"},
+        {"module": 1, "offset": 3, "function": "__libc_start_call_main"},
+        {"module": 0, "offset": 4},
+        {"module": None, "offset": 5},
+    ]
+    header = {"modules": modules, "frames": frames}
+    every = [{"samples": 3, "frames": [0, 1, 2]}, {"samples": 1, "frames": [3, 4, 2]}, {"samples": 0, "frames": [2]}]
+    assert callers_of(header, every) == [
+        Caller(0.75, ("solve", "main"), ("solve.c:7", "program+0x2")),
+        Caller(0.25, (None, None), ("program+0x4", "unknown code+0x5")),
+    ]
+    assert callers_of(header, []) == []
+    unsampled = callers_of(header, [{"samples": 0, "frames": [0]}, {"samples": 0, "frames": [1]}])
+    assert [caller.share for caller in unsampled] == [0.5, 0.5]
+
+
+def caller(share: float, *functions: str | None) -> Caller:
+    return Caller(share, functions, ("",) * len(functions))
+
+
+@pytest.mark.parametrize(
+    ("callers", "text"),
+    [
+        ([caller(0.6, "a", "main"), caller(0.3, "b"), caller(0.06, "c"), caller(0.04, "d")], "a 60 %, b 30 %, c 6 %"),
+        ([caller(0.5, "sum", "a"), caller(0.5, "sum", "b")], "a 50 %, b 50 %"),  # where they differ
+        ([caller(0.4, "a<int>", "x"), caller(0.4, "a<double>", "y"), caller(0.2, "b")], "a 80 %, b 20 %"),
+        ([caller(1, "a", "b", "c", "main")], "a < b"),
+        ([caller(1, "a", "main")], "a"),
+        ([caller(1, "main")], ""),
+        ([caller(1, None, "a")], ""),
+        ([caller(0.7, None), caller(0.3, "a")], "a 30 %"),
+        ([], ""),
+        ([caller(1, "A::B<C<int>, double>::a_function_whose_name_is_long", "main")], "a_function_whose_name_is_long"),
+        ([caller(1, "a_function_whose_name_is_longer_than_that")], "a_function_whose_name_is_lo..."),
+    ],
+)
+def test_the_nearest_callers_that_differ_are_shown(callers: list[Caller], text: str) -> None:
+    assert callers_text(callers) == text
