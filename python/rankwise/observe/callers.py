@@ -94,15 +94,17 @@ def short(function: str, longest: int = _LONGEST) -> str:
 
 
 def callers_text(callers: Sequence[Caller]) -> str:
-    """Return the nearest callers that differ, with their shares; where all are the same, the nearest two; of main alone, ''."""
+    """Return the nearest callers that differ, with their shares; where all are the same, the nearest two; of main alone, ''.
+
+    Functions whose names are not known, such as those of stripped files, are passed over.
+    """
+    chains = [([short(name, 0) for name in caller.functions if name and name not in _MAINS], caller) for caller in callers]
     same: list[str] = []
     while True:
         shares: dict[str, float] = {}
-        for caller in callers:
-            function = caller.functions[len(same)] if len(caller.functions) > len(same) else None
-            if function is not None and function not in _MAINS:
-                name = short(function, 0)
-                shares[name] = shares.get(name, 0.0) + caller.share
+        for names, caller in chains:
+            if len(names) > len(same):
+                shares[names[len(same)]] = shares.get(names[len(same)], 0.0) + caller.share
         most = sorted(shares.items(), key=lambda item: -item[1])[:_MOST]
         if len(most) == 1 and most[0][1] >= _SAME:
             same.append(most[0][0])

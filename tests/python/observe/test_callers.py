@@ -104,7 +104,7 @@ def caller(share: float, *functions: str | None) -> Caller:
         ([caller(1, "a", "b", "c", "main")], "a < b"),
         ([caller(1, "a", "main")], "a"),
         ([caller(1, "main")], ""),
-        ([caller(1, None, "a")], ""),
+        ([caller(1, None, "a"), caller(0, None)], "a"),
         ([caller(0.7, None), caller(0.3, "a")], "a 30 %"),
         ([], ""),
         ([caller(1, "A::B<C<int>, double>::a_function_whose_name_is_long", "main")], "a_function_whose_name_is_long"),
