@@ -18,10 +18,11 @@ from rankwise.observe.efficiency import Balance, Efficiencies, RankTime, balance
 from rankwise.observe.epochs import accesses, one_sided_untold
 from rankwise.observe.needs import TooLongError
 from rankwise.observe.pattern import Pattern, find_pattern, seen_of
+from rankwise.observe.periods import Span
 from rankwise.observe.phases import PhasedStep, first_events, listed_until_s, phased, steps_of
 from rankwise.observe.record import BLOCKING_SEND, SEND, WINDOW_EVENTS, Record
 from rankwise.observe.sizes import MessageSizes, message_sizes
-from rankwise.observe.steps import Span, Steps
+from rankwise.observe.steps import Steps
 from rankwise.observe.summary import crowded_host, mpi_seconds
 from rankwise.observe.timeline import Timeline, timeline_of
 from rankwise.observe.wait_causes import Waiting, labels_of, waiting_of

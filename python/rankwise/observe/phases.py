@@ -20,6 +20,7 @@ from rankwise.files import write_whole
 from rankwise.observe.collectives import Carried, Carrier, Member, Selected
 from rankwise.observe.epochs import FENCES, GET, PUT, with_epochs
 from rankwise.observe.needs import actual_receives
+from rankwise.observe.periods import Span
 from rankwise.observe.record import (
     BLOCKING_RECEIVE,
     BLOCKING_SEND,
@@ -32,7 +33,7 @@ from rankwise.observe.record import (
     Record,
     begins_call,
 )
-from rankwise.observe.steps import Span, Steps, common_steps
+from rankwise.observe.steps import Steps, common_steps
 
 # Ways to cut a rank's calls into parts: a blocking send whose receiver answers next is one of its own, or a run of such sends,
 # or each.

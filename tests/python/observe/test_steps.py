@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwise.observe.needs import TooLongError, actual_receives
+from rankwise.observe.periods import levels_of
 from rankwise.observe.phases import phased
 from rankwise.observe.record import BLOCKING_SEND, COMPLETION, TIME_ONLY
-from rankwise.observe.steps import Steps, common_steps, levels_of
+from rankwise.observe.steps import Steps, _stands_for_the_run, common_steps
 from rankwise.observe.waits import analyse
 from synthetic_events import Op, ring, simulate, wavefront
 
@@ -299,6 +301,20 @@ def test_steps_of_the_whole_run_are_told_by_kind_with_their_share() -> None:
     half = common_steps(events, (18e-3, 27e-3), 36e-3)
     assert half is not None and 25 <= sum(kind.steps for kind in half.kinds) <= 30
     assert sum(kind.share for kind in half.kinds) > 0.9 and " % of 9.00 ms" in half.words
+
+
+def test_a_loop_with_little_of_everything_is_no_step() -> None:
+    """Its time, calls or bytes, one of them, must be more."""
+    events = simulate(ring(6, 60, 300_000))
+    steps = common_steps(events)
+    assert steps is not None
+    little = replace(steps, kinds=(replace(steps.kinds[0], share=0.04),))
+    assert _stands_for_the_run(steps, events) and _stands_for_the_run(little, events)
+    one = replace(little, begins=steps.begins[:1], ends=steps.ends[:1])
+    assert not _stands_for_the_run(one, events)  # 1 step of 60
+    for column, (_, of_rank) in enumerate(sorted(events.items())):
+        of_rank["bytes"][: steps.begins[0, column]] = of_rank["bytes"][steps.ends[0, column] :] = 0
+    assert _stands_for_the_run(one, events)
 
 
 def test_a_step_has_all_its_calls_and_none_that_sets_up() -> None:
