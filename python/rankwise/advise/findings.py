@@ -505,7 +505,7 @@ def _waiting(evidence: Evidence) -> Finding | str:
     if not late:
         return (
             f"wait for late senders and receivers: {format_share(waiting)} of a {evidence.per}, "
-            "a quarter of which no rank that computes longer causes"
+            "and no rank causes a quarter of that by computing longer"
         )
     names = " and ".join(f"rank {rank}" for rank, _ in late[:3])
     caused = sum(seconds for _, seconds in late[:3]) / max(float(evidence.waits.blamed_s.sum()), 1e-30)

@@ -98,6 +98,24 @@ def callers_text(callers: Sequence[Caller]) -> str:
 
     Functions whose names are not known, such as those of stripped files, are passed over.
     """
+    same, shares = _nearest(callers)
+    if not shares:
+        return " < ".join(same[:2])
+    return ", ".join(f"{name} {format_share(share)}" for name, share in shares if share >= _LEAST_SHARE)
+
+
+def telling_caller(function: str | None, callers: Sequence[Caller]) -> str:
+    """Return who tells more of a call than the function that makes it: of several callers the most frequent, for they call a
+    wrapper, and the nearest where the function is not known; else ''."""
+    same, shares = _nearest(callers)
+    if function is None and same:
+        return same[0]
+    return shares[0][0] if shares and (len(shares) > 1 or function is None) else ""
+
+
+def _nearest(callers: Sequence[Caller]) -> tuple[list[str], list[tuple[str, float]]]:
+    """Return the callers that all have in common, the nearest first, and the next ones with their shares, the greatest first:
+    none where there is no other."""
     chains = [([short(name, 0) for name in caller.functions if name and name not in _MAINS], caller) for caller in callers]
     same: list[str] = []
     while True:
@@ -108,7 +126,5 @@ def callers_text(callers: Sequence[Caller]) -> str:
         most = sorted(shares.items(), key=lambda item: -item[1])[:_MOST]
         if len(most) == 1 and most[0][1] >= _SAME:
             same.append(most[0][0])
-        elif len(most) > 1 or most and not same:
-            return ", ".join(f"{function} {format_share(share)}" for function, share in most if share >= _LEAST_SHARE)
         else:
-            return " < ".join(same[:2])
+            return same, most if len(most) > 1 or not same else []

@@ -8,6 +8,7 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.observe.call_sites import NO_SITE, numbered_site, site_text
+from rankwise.observe.callers import callers_of, telling_caller
 from rankwise.observe.efficiency import computing_ns
 from rankwise.observe.record import Record
 from rankwise.observe.steps import Steps
@@ -143,4 +144,6 @@ def place_of(record: Record, label: int) -> Place:
     if label >= _CALLS:
         return Place(record.header["calls"][label - _CALLS], None, None, None, "")
     site = numbered_site(record.header, label)
-    return Place(site["call"], site["function"], site["file"], site["line"], site_text(site))
+    caller = telling_caller(site["function"], callers_of(record.header, site.get("callers", ())))
+    text = f"{site_text(site)} < {caller}" if caller else site_text(site)
+    return Place(site["call"], site["function"], site["file"], site["line"], text)

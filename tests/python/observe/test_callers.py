@@ -11,7 +11,7 @@ from tests.python.observe.conftest import Build, Start
 from tests.python.observe.test_call_sites import observed
 
 from rankwise.observe.call_sites import call_sites, named
-from rankwise.observe.callers import CHAIN, Caller, add_callers, callers_of, callers_text
+from rankwise.observe.callers import CHAIN, Caller, add_callers, callers_of, callers_text, telling_caller
 from rankwise.observe.record import read_record
 
 
@@ -113,3 +113,20 @@ def caller(share: float, *functions: str | None) -> Caller:
 )
 def test_the_nearest_callers_that_differ_are_shown(callers: list[Caller], text: str) -> None:
     assert callers_text(callers) == text
+
+
+@pytest.mark.parametrize(
+    ("function", "callers", "told"),
+    [
+        ("sum", [caller(0.6, "a", "main"), caller(0.4, "b")], "a"),
+        ("sum", [caller(0.6, "pass_on", "a"), caller(0.4, "pass_on", "b")], "a"),
+        ("exchange", [caller(1, "step", "main")], ""),  # no wrapper
+        ("exchange", [caller(1, "main")], ""),
+        (None, [caller(1, "step", "main")], "step"),
+        (None, [caller(0.6, "pass_on", "a"), caller(0.4, "pass_on", "b")], "pass_on"),
+        (None, [caller(0.7, None), caller(0.3, "a")], "a"),
+        (None, [], ""),
+    ],
+)
+def test_who_tells_more_than_a_wrapper(function: str | None, callers: list[Caller], told: str) -> None:
+    assert telling_caller(function, callers) == told
