@@ -16,6 +16,7 @@ from rankwise.records import Record, key, record
 Span = tuple[float, float]  # seconds since the program's beginning
 
 _LEAST_COVER = 0.3  # below it nothing repeats
+_NEARLY_MOST = 2 / 3  # of the greatest cover: every fifth step may do more, and the next is then unlike the one before
 _MOST_DISTANCES = 6  # of each number of calls in a row
 _LEAST_SHARE = 0.2  # of calls that are like those before, for a period to be looked at
 _MOST_LENGTHS = 12  # of steps, with which the last is compared
@@ -42,7 +43,7 @@ def levels_of(events: Array) -> Levels:
 
     Two calls are alike that have kind, function, peer, tag and communicator in common. Of
     completions peer and tag do not count: in which order messages arrive is the network's doing (MPI_Waitany). The
-    step lies where most repeats, by calls, bytes and time: there it is the shortest period of three quarters of the greatest
+    step lies where most repeats, by calls, bytes and time: there it is the shortest period of two thirds of the greatest
     cover, cover(p) being the share of calls in stretches of p or more that are like the one p before; it is several periods
     long where only then sizes or computing times are alike (see ``_multiple``). A super-step explains half of what the step
     leaves. Calls that follow their like (a neighbour gets several messages) are one symbol with their number, lest a repeated
@@ -303,7 +304,7 @@ def _shortest(repeats: Mapping[int, _Repeat], weight: Array) -> list[int]:
     """Return the periods of not much less than the greatest cover, the shortest first; none where nothing repeats."""
     covers = _covers(repeats, weight)
     most = max(covers.values(), default=0.0)
-    return [period for period, cover in covers.items() if cover >= 0.75 * most] if most >= _LEAST_COVER else []
+    return [period for period, cover in covers.items() if cover >= _NEARLY_MOST * most] if most >= _LEAST_COVER else []
 
 
 def _parts(repeats: Mapping[int, _Repeat], weight: Array, periods: Sequence[int]) -> list[int]:

@@ -303,6 +303,22 @@ def test_steps_of_the_whole_run_are_told_by_kind_with_their_share() -> None:
     assert sum(kind.share for kind in half.kinds) > 0.9 and " % of 9.00 ms" in half.words
 
 
+def test_a_step_is_one_turn_though_every_fifth_does_more_and_every_tenth_still_more() -> None:
+    """As of LAMMPS: neighbours are found anew every 5 steps, and every 10 energies are printed."""
+    programs: list[list[Op]] = [[], []]
+    for turn in range(60):
+        for rank, calls in enumerate(programs):
+            for tag in range(8):
+                calls += [("sendrecv", 1 - rank, 1 - rank, tag, 10_000)]
+            if turn % 5 == 4:
+                calls += [("sendrecv", 1 - rank, 1 - rank, 20 + tag, 500) for tag in range(4)]
+            if turn % 10 == 9:
+                calls += [("allreduce", 8 + 8 * of) for of in range(3)]
+            calls.append(("compute", 50_000))
+    steps = common_steps(simulate(programs))
+    assert steps is not None and [(kind.calls, kind.steps) for kind in steps.kinds][0] == (8, 48)
+
+
 def test_a_loop_with_little_of_everything_is_no_step() -> None:
     """Its time, calls or bytes, one of them, must be more."""
     events = simulate(ring(6, 60, 300_000))
