@@ -91,31 +91,21 @@ static struct call_site* filled(struct call_site* site, uint64_t offset, const s
   return site;
 }
 
-// The program's line behind a binding's, where the program's call is known.
-static struct call_site* site_behind(struct call_site* binding, int call) {
-  uint64_t caller = fortran_caller;
-  fortran_caller = 0;
-  if (caller) return site_find(site_key(caller, call), call);
-  struct python_caller from;
-  if (binding->is_binding != OF_PYTHON || !python_caller(modules[binding->module - 1].path, &from)) return binding;
-  struct call_site* site = line_of(site_key((uint64_t)(uintptr_t)from.instruction, call), call);
-  if (!site) return &me->call[call];
-  if (site->number) return site;
-  struct module module = {0};
-  uint64_t line = python_site(&from, &module);
-  return filled(site, line, &module);
-}
-
 static struct search found(uint64_t address) {
   struct search search = {.address = address - 1};
   dl_iterate_phdr(search_object, &search);
   return search;
 }
 
+struct caller {
+  const void* address;          // behind its call; of Python the instruction
+  struct python_caller python;  // file: null where it is none of Python
+};
+
 // The line of callers of a site, a new one without samples; null where there is none left.
-static struct chain* chain_of(const struct call_site* site, void* const* callers, int count) {
+static struct chain* chain_of(const struct call_site* site, const struct caller* callers, int count) {
   uint64_t key = site->number;
-  for (int i = 0; i < count; i++) key = (key ^ (uint64_t)(uintptr_t)callers[i]) * UINT64_C(0x9E3779B97F4A7C15);
+  for (int i = 0; i < count; i++) key = (key ^ (uint64_t)(uintptr_t)callers[i].address) * UINT64_C(0x9E3779B97F4A7C15);
   key |= 1;
   for (uint64_t at = key >> 54, tried = 0; tried < MAX_CHAINS / 4; at = (at + 1) % MAX_CHAINS, tried++) {
     struct chain* chain = &chains[at];
@@ -123,27 +113,74 @@ static struct chain* chain_of(const struct call_site* site, void* const* callers
     if (chain->key) continue;
     *chain = (struct chain){.key = key, .site = site->number, .callers = (uint16_t)count};
     for (int i = 0; i < count; i++) {
-      struct search search = found((uint64_t)(uintptr_t)callers[i]);
-      uint64_t module = *search.module.path ? number_of_module(&search.module) : 0;
-      chain->caller[i] = ((uint64_t)(uintptr_t)callers[i] - search.base) | module << 48;
+      struct search search = {0};
+      uint64_t offset = 0;
+      if (callers[i].python.file) {
+        offset = python_site(&callers[i].python, &search.module);
+      } else {
+        search = found((uint64_t)(uintptr_t)callers[i].address);
+        offset = (uint64_t)(uintptr_t)callers[i].address - search.base;
+      }
+      chain->caller[i] = offset | (uint64_t)(*search.module.path ? number_of_module(&search.module) : 0) << 48;
     }
     return chain;
   }
   return NULL;
 }
 
+// Those of Python's frames behind the instruction, or all without one.
+static int add_python_callers(struct caller* callers, int count, const void* instruction) {
+  enum { DEEP = 16 };
+  struct python_caller frames[DEEP];
+  const int known = python_callers(NULL, frames, DEEP);
+  int at = 0;
+  if (instruction) {
+    while (at < known && frames[at].instruction != (const char*)instruction) at++;
+    if (at++ == known) return -1;
+  }
+  while (at < known && count < MAX_CALLERS) {
+    callers[count++] = (struct caller){frames[at].instruction, frames[at]};
+    at++;
+  }
+  return count;
+}
+
 static void note_callers(const struct call_site* site, uint32_t samples) {
   enum { DEEP = 24 };
   if (!chains || site->number < MAX_CALLS || site->is_binding) return;
   void* frames[DEEP];
-  const int count = backtrace(frames, DEEP);
-  const void* caller = (const void*)(uintptr_t)site_key(site->key, site->call);  // its own inverse
-  int at = 0;
-  while (at < count && frames[at] != caller) at++;
-  if (at == count) return;  // Python's sites are on no stack
-  const int callers = count - at - 1 < MAX_CALLERS ? count - at - 1 : MAX_CALLERS;
-  struct chain* chain = chain_of(site, frames + at + 1, callers);
+  const int known = backtrace(frames, DEEP);
+  const void* instruction = (const void*)(uintptr_t)site_key(site->key, site->call);  // its own inverse
+  int at = 0, count = 0;
+  while (at < known && frames[at] != instruction) at++;
+  struct caller callers[MAX_CALLERS];
+  if (at == known) {  // a line of Python is on no stack
+    count = add_python_callers(callers, 0, instruction);
+  } else {
+    for (at++; at < known && count < MAX_CALLERS && !is_of_interpreter(frames[at]); at++) {
+      callers[count++] = (struct caller){.address = frames[at]};
+    }
+    if (at < known && count < MAX_CALLERS && is_of_interpreter(frames[at])) count = add_python_callers(callers, count, NULL);
+  }
+  struct chain* chain = count < 0 ? NULL : chain_of(site, callers, count);
   if (chain) chain->samples += samples;
+}
+
+// The program's line behind a binding's, where the program's call is known.
+static struct call_site* site_behind(struct call_site* binding, int call) {
+  uint64_t caller = fortran_caller;
+  fortran_caller = 0;
+  if (caller) return site_find(site_key(caller, call), call);
+  struct python_caller from;
+  if (binding->is_binding != OF_PYTHON || !python_callers(modules[binding->module - 1].path, &from, 1)) return binding;
+  struct call_site* site = line_of(site_key((uint64_t)(uintptr_t)from.instruction, call), call);
+  if (!site) return &me->call[call];
+  if (site->number) return site;
+  struct module module = {0};
+  uint64_t line = python_site(&from, &module);
+  filled(site, line, &module);
+  note_callers(site, 0);
+  return site;
 }
 
 void sample_callers(const struct call_site* site, uint64_t start, uint64_t end) {

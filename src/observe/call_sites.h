@@ -14,13 +14,17 @@ extern struct chain* chains;  // null: there is no room for any
 // line left, that of the call in the page.
 struct call_site* site_find(uint64_t key, int call);
 
-// The innermost frame of Python that is not of the package whose library has this path (python.c); 0: none is known.
+// The innermost frames of Python, at most so many, that are not of the package whose library has this path (null: any); how many
+// are known (python.c).
 struct python_caller {
   const void* code;
   const char *instruction, *file;
 };
 
-int python_caller(const char* library, struct python_caller* caller);
+int python_callers(const char* library, struct python_caller* callers, int most);
+
+// Whether an address is in the interpreter's code.
+int is_of_interpreter(const void* address);
 
 // Its line; the module is then its file and function, a line each.
 uint64_t python_site(const struct python_caller* caller, struct module* module);

@@ -5,6 +5,7 @@
 #include "call_sites.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 struct layout {
@@ -35,7 +36,27 @@ static int number_at(const void* object, size_t offset) {
   return found;
 }
 
+static struct {
+  uintptr_t begin, bytes;
+} interpreter;  // the segment with its code
+
+static int note_interpreter(struct dl_phdr_info* info, size_t size, void* function) {
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)* part = &info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+    if (part->p_type != PT_LOAD || (uintptr_t)function - begin >= part->p_memsz) continue;
+    interpreter.begin = begin;
+    interpreter.bytes = part->p_memsz;
+    return 1;
+  }
+  return 0;
+}
+
 static void find_layout(void) {
+  static int tried;
+  if (tried) return;
+  tried = 1;
   const unsigned long* version = dlsym(RTLD_DEFAULT, "Py_Version");
   const char* (*words)(void);
   *(void**)&words = dlsym(RTLD_DEFAULT, "Py_GetVersion");
@@ -44,6 +65,7 @@ static void find_layout(void) {
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
     if (layouts[i].minor == (*version >> 16 & 255)) layout = &layouts[i];
   }
+  dl_iterate_phdr(note_interpreter, *(void**)&words);
 }
 
 // The characters of a string; where they are not ASCII, none.
@@ -83,22 +105,29 @@ static int line_of(const void* code, const char* instruction) {
   return 0;
 }
 
-int python_caller(const char* library, struct python_caller* caller) {
-  static int tried;
-  if (!tried) find_layout();
-  tried = 1;
+int python_callers(const char* library, struct python_caller* callers, int most) {
+  find_layout();
   const char* thread = layout ? thread_state() : NULL;
   if (!thread) return 0;
-  const size_t package = (size_t)(strrchr(library, '/') + 1 - library);
+  const size_t package = library ? (size_t)(strrchr(library, '/') + 1 - library) : 0;
   const char* frame = pointer_at(layout->cframe ? pointer_at(thread, layout->cframe) : thread, layout->frame);
-  for (int i = 0; frame && i < MOST_FRAMES; i++, frame = pointer_at(frame, layout->previous)) {
+  int count = 0;
+  for (int i = 0; frame && i < MOST_FRAMES && count < most; i++, frame = pointer_at(frame, layout->previous)) {
     if (frame[layout->owner] == OF_C_STACK) continue;
+    struct python_caller* caller = &callers[count];
     caller->code = pointer_at(frame, layout->code);
     caller->instruction = pointer_at(frame, layout->instruction);
     caller->file = text_of(pointer_at(caller->code, layout->file));
-    if (strncmp(caller->file, library, package) != 0) return *caller->file != 0;
+    if (library && strncmp(caller->file, library, package) == 0) continue;
+    if (!*caller->file) break;
+    count++;
   }
-  return 0;
+  return count;
+}
+
+int is_of_interpreter(const void* address) {
+  find_layout();
+  return layout && (uintptr_t)address - interpreter.begin < interpreter.bytes;
 }
 
 uint64_t python_site(const struct python_caller* caller, struct module* module) {

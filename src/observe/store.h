@@ -17,7 +17,7 @@ enum {
   MAX_WINDOWS = 3,  // the first, and by turns the last and the one before
   WINDOW_EVENTS = 65536,
   MAX_SITES = 4096,
-  MAX_MODULES = 64,
+  MAX_MODULES = 256,
   MAX_CHAINS = 1024,
   MAX_CALLERS = 6,
   MAX_SHAPE_WORDS = 16384,
@@ -93,7 +93,7 @@ struct chain {
   uint64_t key;      // 0: none
   uint32_t samples;  // instants at which a call from here was under way
   uint16_t site, callers;
-  uint64_t caller[MAX_CALLERS];  // as a site's offset, below the module's number in the upper 16 bits
+  uint64_t caller[MAX_CALLERS];  // as a site's offset (of Python the line), below the module's number in the upper 16 bits
 };
 
 struct clock_pair {
@@ -151,9 +151,9 @@ struct rank_page {
 #define EVENTS_AT 1441792
 #define SITES_AT 9306112
 #define MODULES_AT 9502720
-#define SHAPES_AT 9519104
-#define CHAINS_AT 9650176
-#define REGION 9715712
+#define SHAPES_AT 9568256
+#define CHAINS_AT 9699328
+#define REGION 9764864
 #define REGIONS_AT 16384  // the file begins with the number of slots that ranks have claimed, and the names of calls
 #define NAMES_AT 64       // one a line
 

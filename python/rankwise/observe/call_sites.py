@@ -23,7 +23,7 @@ from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_time
 
-MAX_CALLS, MAX_SITES, MAX_MODULES = 256, 4096, 64  # and all below as in src/observe/store.h
+MAX_CALLS, MAX_SITES, MAX_MODULES = 256, 4096, 256  # and all below as in src/observe/store.h
 NO_SITE = 2**16 - 1  # of an event whose site is not known
 SITE = np.dtype(
     [(name, "<u8") for name in ("key", "offset", "calls", "timed", "ticks")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from rankwise.units import format_share
 MAX_CHAINS = 1024  # and below as in src/observe/store.h
 CHAIN = np.dtype([("key", "<u8"), ("samples", "<u4"), ("site", "<u2"), ("callers", "<u2"), ("caller", "<u8", 6)])
 _OFFSET_BITS = 48
-_MAINS = ("main", "MAIN__", "_start")
+_MAINS = ("main", "MAIN__", "_start", "<module>")
 _MOST, _LEAST_SHARE, _SAME = 3, 0.05, 0.95  # callers on a screen, the least of them; share of what is the same caller
 _MOST_KEPT = 10  # in JSON
 _LONGEST = 30  # characters of a function on a screen
@@ -40,7 +41,7 @@ class Caller(JsonRecord):
 def add_callers(
     sites: Sequence[dict[str, Any]],
     place_of_module: Mapping[Any, int],
-    tables: Mapping[int, tuple[Array, Sequence[Any], Array]],
+    tables: Mapping[int, tuple[Array, Sequence[tuple[Any, ...]], Array]],
 ) -> list[dict[str, Any]]:
     """Give a record's sites their ``callers``, and return the frames, each a module and an offset, that these refer to.
 
@@ -49,11 +50,11 @@ def add_callers(
     frames: dict[tuple[int | None, int], int] = {}
     samples: dict[int, dict[tuple[int, ...], int]] = {}
     for chains, modules, of_number in tables.values():
-        own = [None, *(place_of_module[module] for module in modules)]
-        for chain in chains:
-            callers = [
-                (own[at >> _OFFSET_BITS], at & (1 << _OFFSET_BITS) - 1) for at in chain["caller"][: chain["callers"]].tolist()
-            ]
+        own = dict(enumerate((place_of_module[module] for module in modules), 1))
+        beyond = {i for i, (path, *_) in enumerate(modules, 1) if Path(path).name.startswith("libc.so")}  # which calls main
+        for chain in chains[chains["site"] < len(of_number)]:  # damaged ones are left out
+            places = takewhile(lambda at: at >> _OFFSET_BITS not in beyond, chain["caller"][: chain["callers"]].tolist())
+            callers = [(own.get(at >> _OFFSET_BITS), at & (1 << _OFFSET_BITS) - 1) for at in places]
             numbers = tuple(frames.setdefault(where, len(frames)) for where in callers)
             of_site = samples.setdefault(int(of_number[chain["site"]]), {})
             of_site[numbers] = of_site.get(numbers, 0) + int(chain["samples"])
@@ -71,8 +72,6 @@ def callers_of(header: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]) -
         named = []
         for frame in (header["frames"][number] for number in chain["frames"]):
             path = header["modules"][frame["module"]]["path"] if frame["module"] is not None else "unknown code"
-            if Path(path).name.startswith("libc.so"):  # which calls main
-                break
             line = f"{Path(frame['file']).name}:{frame['line']}" if frame.get("file") and frame.get("line") else ""
             named.append((frame.get("function"), line or f"{Path(path).name}+{frame['offset']:#x}"))
             if named[-1][0] in _MAINS:

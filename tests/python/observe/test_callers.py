@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,22 @@ def test_callers_of_a_wrapper_have_their_shares_of_its_time(
     assert {caller.functions[1:] for caller in sent["callers"]} == {("step", "main")}
 
 
+@pytest.mark.mpi
+def test_callers_in_python_are_frames_of_python(start: Start, tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py")
+    program = Path(__file__).with_name("callers.py")
+    record = observed(program, [*start("pip", 2), sys.executable], tmp_path)
+    named(record.header, limit_s=60)
+    (site,) = (site for site in call_sites(record.header) if site["call"] == "MPI_Recv")
+    assert site["function"] == "pass_on"
+    shares = {caller.functions: caller.share for caller in site["callers"]}
+    assert set(shares) == {("slow", "step", "<module>"), ("quick", "step", "<module>")}
+    assert shares["slow", "step", "<module>"] == pytest.approx(0.75, abs=0.08)
+    (places,) = {caller.places[1:] for caller in site["callers"] if caller.functions[0] == "slow"}
+    lines = program.read_text().splitlines()
+    assert [lines[int(place.partition("callers.py:")[2]) - 1].strip() for place in places] == ["slow()", "step()"]
+
+
 def test_callers_of_a_real_library_of_wrappers() -> None:
     """OpenFOAM's conjugate gradients add up more often than its smoothers, all by one function."""
     record = read_record(Path(__file__).parent / "programs" / "icofoam.comm")
@@ -53,14 +70,20 @@ def chains(*lines: tuple[int, int, list[int]]) -> np.ndarray[Any, Any]:
 
 
 def test_chains_of_ranks_are_added_wherever_their_modules_stand() -> None:
-    """Of rank 0 the library is module 2, of rank 3 module 1; a caller of no module is kept."""
+    """Of rank 0 the library is module 2, of rank 3 module 1; a caller of no module is kept; what calls main is not."""
     sites: list[dict[str, Any]] = [{}, {}]
     of_number = np.array([7, 1, 0])
     frames = add_callers(
-        sites, {"program": 0, "library": 1},
+        sites, {("program",): 0, ("library",): 1, ("/lib/libc.so.6",): 2},
         {
-            0: (chains((1, 5, [2 << 48 | 0x10, 1 << 48 | 0x20]), (2, 1, [0x30])), ["program", "library"], of_number),
-            3: (chains((1, 4, [1 << 48 | 0x10, 2 << 48 | 0x20]), (1, 6, [1 << 48 | 0x11])), ["library", "program"], of_number),
+            0: (
+                chains((1, 5, [2 << 48 | 0x10, 1 << 48 | 0x20, 3 << 48 | 0x90, 4]), (2, 1, [0x30]), (9, 1, [])),
+                [("program",), ("library",), ("/lib/libc.so.6",)], of_number,
+            ),
+            3: (
+                chains((1, 4, [1 << 48 | 0x10, 2 << 48 | 0x20]), (1, 6, [1 << 48 | 0x11])),
+                [("library",), ("program",)], of_number,
+            ),
         },
     )  # fmt: skip
     assert frames == [
@@ -72,16 +95,16 @@ def test_chains_of_ranks_are_added_wherever_their_modules_stand() -> None:
 
 
 def test_chains_end_at_main() -> None:
-    modules = [{"path": "/a/program"}, {"path": "/lib/libc.so.6"}]
+    modules = [{"path": "/a/program"}]
     frames = [
         {"module": 0, "offset": 1, "function": "solve", "file": "/a/solve.c", "line": 7},
         {"module": 0, "offset": 2, "function": "main"},
-        {"module": 1, "offset": 3, "function": "__libc_start_call_main"},
+        {"module": 0, "offset": 3, "function": "_start"},
         {"module": 0, "offset": 4},
         {"module": None, "offset": 5},
     ]
     header = {"modules": modules, "frames": frames}
-    every = [{"samples": 3, "frames": [0, 1, 2]}, {"samples": 1, "frames": [3, 4, 2]}, {"samples": 0, "frames": [2]}]
+    every = [{"samples": 3, "frames": [0, 1, 2]}, {"samples": 1, "frames": [3, 4]}, {"samples": 0, "frames": []}]
     assert callers_of(header, every) == [
         Caller(0.75, ("solve", "main"), ("solve.c:7", "program+0x2")),
         Caller(0.25, (None, None), ("program+0x4", "unknown code+0x5")),
