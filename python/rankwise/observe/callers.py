@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +52,9 @@ def add_callers(
         own = dict(enumerate((place_of_module[module] for module in modules), 1))
         beyond = {i for i, (path, *_) in enumerate(modules, 1) if Path(path).name.startswith("libc.so")}  # which calls main
         for chain in chains[chains["site"] < len(of_number)]:  # damaged ones are left out
-            places = takewhile(lambda at: at >> _OFFSET_BITS not in beyond, chain["caller"][: chain["callers"]].tolist())
-            callers = [(own.get(at >> _OFFSET_BITS), at & (1 << _OFFSET_BITS) - 1) for at in places]
+            places = chain["caller"][: chain["callers"]].tolist()
+            outside = next((i for i, at in enumerate(places) if at >> _OFFSET_BITS in beyond), len(places))
+            callers = [(own.get(at >> _OFFSET_BITS), at & (1 << _OFFSET_BITS) - 1) for at in places[:outside]]
             numbers = tuple(frames.setdefault(where, len(frames)) for where in callers)
             of_site = samples.setdefault(int(of_number[chain["site"]]), {})
             of_site[numbers] = of_site.get(numbers, 0) + int(chain["samples"])
