@@ -184,7 +184,7 @@ static struct call_site* site_behind(struct call_site* binding, int call) {
 }
 
 void sample_callers(const struct call_site* site, uint64_t start, uint64_t end) {
-  enum { PER_SECOND = 997 };
+  enum { PER_SECOND = 499 };
   const uint64_t period = ticks_per_second / PER_SECOND;
   if (next_sample < start) next_sample += (start - next_sample + period - 1) / period * period;
   if (next_sample > end) return;

@@ -1,6 +1,6 @@
 """Who called the functions that call MPI: MPI is often called by a wrapper, whose name says little.
 
-While calls run, ranks note at each of about 1000 instants a second which functions had called the one that calls MPI
+While calls run, ranks note at each of about 500 instants a second which functions had called the one that calls MPI
 (src/observe/call_sites.h), so that a caller's share of these instants is about its share of a call site's time.
 """
 

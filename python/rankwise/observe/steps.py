@@ -28,6 +28,7 @@ _TOLD, _MOST_KINDS = 0.01, 2  # of the run's time; and kinds of steps besides th
 _APART, _LEAST_PART, _FEW = math.log(2), 0.1, 10  # of times of steps of two kinds; share and number of each among so many calls
 _MOST_APART = 2 / 3  # of the steps' time is of the kind told, where steps of many kinds may be of one that data makes differ
 _LEAST_OF_TIME, _LEAST_OF_CALLS = 0.05, 0.02  # with less of all (calls: and bytes), what repeats is no step
+_LEAST_BETWEEN, _MOST_OF_TIME = 0.1, 0.5  # of the calls between the first and the last step, but where steps have so much time
 _ENOUGH = 0.5  # of the time between the first and the last step: no longer period is looked at
 
 
@@ -184,8 +185,12 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
 
 
 def _stands_for_the_run(steps: Steps, events: Mapping[int, Array]) -> bool:
-    """Return whether steps have more of the time, the calls or the bytes than some loop of a program that has no step."""
-    if steps.kinds[0].share >= _LEAST_OF_TIME:
+    """Return whether steps have more of the time, the calls or the bytes than some loop of a program that has no step, and most
+    of what lies between the first and the last is not other calls."""
+    share = steps.kinds[0].share
+    if share < _MOST_OF_TIME and (steps.ends - steps.begins).sum() < _LEAST_BETWEEN * (steps.ends[-1] - steps.begins[0]).sum():
+        return False
+    if share >= _LEAST_OF_TIME:
         return True
     inside, whole = np.zeros(2), np.zeros(2)
     for column, (_, of_rank) in enumerate(sorted(events.items())):

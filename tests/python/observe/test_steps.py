@@ -333,6 +333,16 @@ def test_a_loop_with_little_of_everything_is_no_step() -> None:
     assert _stands_for_the_run(one, events)
 
 
+def test_single_calls_between_long_stretches_of_others_are_no_step() -> None:
+    """As of NWChem: a sum now and then, and thousands of other calls in between; unless most of the time is in them."""
+    events = simulate(staged(6, 40, 8, 40))
+    steps = common_steps(events)
+    assert steps is not None and (steps.ends - steps.begins).min() > 10
+    for share, stands in ((0.3, False), (0.6, True)):
+        sparse = replace(steps, begins=steps.ends - 1, kinds=(replace(steps.kinds[0], share=share),))
+        assert _stands_for_the_run(sparse, events) == stands
+
+
 def test_a_step_has_all_its_calls_and_none_that_sets_up() -> None:
     """Calls to MPI_PROC_NULL are calls; a rank that waits for others in MPI_Cart_create is not in a step yet."""
     events = simulate(ring(4, 20, 300_000))
