@@ -92,7 +92,7 @@ def test_a_busy_link_is_slower_and_its_profile_says_how_much(tmp_path: Path, mon
 def test_a_slow_link_between_four_nodes_is_measured_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")  # as above
     with Nodes("10mbit", FOUR, frame_bytes=4500) as cable:
-        profile = _measure(cable, tmp_path, "--seconds", "5")
+        profile = _measure(cable, tmp_path, "--seconds", "10")
         hosts = set(cable.hosts)
     records = [json.loads(line) for line in (tmp_path / "m.samples.jsonl").read_text().splitlines()]
     samples = [record for record in records if record["record"] == "samples"]
