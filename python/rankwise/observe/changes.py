@@ -70,7 +70,7 @@ def site_times_s(record: Record, steps: Steps, events: Mapping[int, Array]) -> d
             found[label] = found.get(label, 0.0) + time_ns
     by_place: dict[str, float] = {}
     for label, time_ns in found.items():
-        place = str(place_of(record, label))
+        place = place_of(record, label).place
         by_place[place] = by_place.get(place, 0.0) + time_ns * 1e-9 / (len(events) * len(steps.sample))
     return by_place
 

@@ -86,7 +86,7 @@ def collective_times(record: Record, steps: Steps, events: Mapping[int, Array], 
     found: dict[tuple[Any, ...], tuple[Place, Array]] = {}
     for (call, comm, size, label), total in sums.items():
         place = place_of(record, label)
-        alike = (record.header["calls"][call], known[comm]["size"] if comm < len(known) else None, size, str(place))
+        alike = (record.header["calls"][call], known[comm]["size"] if comm < len(known) else None, size, place.place)
         found[alike] = (place, found[alike][1] + total if alike in found else total)
     each, step_s = record.ranks * len(steps.sample), float(steps.spans_s(events).mean()) / len(steps.sample)
     return sorted(

@@ -29,10 +29,21 @@ class Place(JsonRecord):
     function: str | None = key("function of the program that calls it; null: unknown")
     file: str | None = key("source file of the call; null: unknown")
     line: int | None = key("line of the call; null: unknown")
-    text: str
+    site: str
+    caller: str | None = key("who mostly calls that function, where it wraps MPI or is not known", default=None, omit="null")
+
+    @property
+    def place(self) -> str:
+        """The call and its site, which are the same in every run."""
+        return f"{self.call}: {self.site}" if self.site else self.call
+
+    @property
+    def text(self) -> str:
+        """The call site, and who tells more of it: ``Foam::reduce (libPstream.so) < Foam::PCG::scalarSolve``."""
+        return f"{self.site} < {self.caller}" if self.caller else self.site
 
     def __str__(self) -> str:
-        return f"{self.call}: {self.text}" if self.text else self.call
+        return f"{self.place} < {self.caller}" if self.caller else self.place
 
 
 @record
@@ -125,7 +136,7 @@ def _causes(record: Record, waits: Waits, total_s: float) -> list[WaitCause]:
     for (kind, at, rank, before), seconds in waits.causes_s.items():
         for label in (at, before):
             places.setdefault(label, place_of(record, label))
-        of = found.setdefault((kind, str(places[at]), str(places[before])), {})
+        of = found.setdefault((kind, places[at].place, places[before].place), {})
         of[at, rank, before] = of.get((at, rank, before), 0.0) + seconds
     causes = []
     for (kind, *_), by_rank in found.items():
@@ -145,5 +156,4 @@ def place_of(record: Record, label: int) -> Place:
         return Place(record.header["calls"][label - _CALLS], None, None, None, "")
     site = numbered_site(record.header, label)
     caller = telling_caller(site["function"], callers_of(record.header, site.get("callers", ())))
-    text = f"{site_text(site)} < {caller}" if caller else site_text(site)
-    return Place(site["call"], site["function"], site["file"], site["line"], text)
+    return Place(site["call"], site["function"], site["file"], site["line"], site_text(site), caller or None)

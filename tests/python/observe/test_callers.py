@@ -14,6 +14,7 @@ from tests.python.observe.test_call_sites import observed
 from rankwise.observe.call_sites import call_sites, named
 from rankwise.observe.callers import CHAIN, Caller, add_callers, callers_of, callers_text, telling_caller
 from rankwise.observe.record import read_record
+from rankwise.observe.wait_causes import place_of
 
 
 @pytest.mark.mpi
@@ -153,3 +154,14 @@ def test_the_nearest_callers_that_differ_are_shown(callers: list[Caller], text: 
 )
 def test_who_tells_more_than_a_wrapper(function: str | None, callers: list[Caller], told: str) -> None:
     assert telling_caller(function, callers) == told
+
+
+def test_calls_of_a_wrapper_have_its_caller_but_are_the_same_place_in_every_run() -> None:
+    record = read_record(Path(__file__).parent / "programs" / "icofoam.comm")
+    number = next(i for i, site in enumerate(record.header["sites"]) if site["call"] == "MPI_Allreduce")
+    place = place_of(record, number)
+    assert place.place == "MPI_Allreduce: Foam::reduce (libPstream.so)" and place.caller == "Foam::PCG::scalarSolve"
+    assert str(place) == f"{place.place} < Foam::PCG::scalarSolve"
+    assert place.to_dict()["caller"] == "Foam::PCG::scalarSolve"
+    record.header["sites"][number]["callers"] = []
+    assert str(place_of(record, number)) == place.place and "caller" not in place_of(record, number).to_dict()
