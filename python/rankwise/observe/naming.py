@@ -72,7 +72,7 @@ class Seen:
 
     ``pairs``: who sends to whom; ``levels``: which messages follow which; ``collectives``: of each communicator on which
     all-to-alls were called its ranks; ``collective_share``: these all-to-alls' share of all bytes; ``carts``: grids that the
-    program made; ``found``: a halo that was found whatever the numbering.
+    program made; ``found``: a halo that was found whatever the numbering; ``of_steps``: whether all is of steps alone.
     """
 
     pairs: Pairs
@@ -82,6 +82,7 @@ class Seen:
     calls_collectives: bool = False
     carts: tuple[Cart, ...] = ()
     found: Name | None = None
+    of_steps: bool = False
 
     @property
     def ranks(self) -> int:
@@ -163,7 +164,8 @@ def _as_numbered(divided: Sequence[set[frozenset[int]]]) -> tuple[int, int]:
 def _nothing(seen: Seen) -> Name | None:
     if seen.both:
         return None
-    return Name("collectives", reason="no messages between ranks") if seen.calls_collectives else Name("none")
+    where = " in a step" if seen.of_steps else ""
+    return Name("collectives", reason=f"no messages between ranks{where}") if seen.calls_collectives else Name("none")
 
 
 def _pairing(seen: Seen) -> Name | None:

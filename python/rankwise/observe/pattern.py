@@ -23,6 +23,7 @@ from rankwise.units import format_span, format_volume
 _MOST_DENSE = 3  # ranks for each offset of a halo, at least
 _EXPLAINED = 0.95  # share of the bytes along the offsets
 _LEAST_SHARE = 0.5  # of the messages' bytes that the steps have, for them to stand for the program
+_MORE_COLLECTIVES = 2  # collective calls of steps for each message of the run, where steps have no messages
 _MOST_EVENTS = 400_000  # whose levels are looked at
 _MOST_APART = 0.05  # of a step's messages are of other pairs than in most steps, for their order to tell anything
 
@@ -130,15 +131,22 @@ def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps |
     if step is not None and steps is not None:
         window = {rank: steps.events(events, rank) for rank in events}
         in_steps = float(np.sum(step.bytes)) * len(steps.durations_s)
-        if in_steps >= _LEAST_SHARE * _sent(events) or not _sent(events):
-            pairs = pairs_of(step)
-            if len(pairs.source) or not np.sum(whole.bytes):
+        pairs = pairs_of(step)
+        only_collectives = not len(pairs.source) and _collectives(window, steps) >= _MORE_COLLECTIVES * np.sum(whole.messages)
+        if in_steps >= _LEAST_SHARE * _sent(events) or not _sent(events) or only_collectives:
+            if len(pairs.source) or not np.sum(whole.bytes) or only_collectives:
                 levels = levels_of(window) if _shares_apart(steps, events) <= _MOST_APART else NO_LEVELS
-                return Seen(pairs, levels, *_in_events(record, window, float(np.sum(pairs.bytes))), carts)
+                in_events = _in_events(record, window, float(np.sum(pairs.bytes)))
+                return Seen(pairs, levels, *in_events, carts, of_steps=bool(np.sum(whole.messages)))
     pairs = heavy(pairs_of(whole), LEAST_HEAVY, LEAST_OFTEN)
     most = _MOST_EVENTS // max(1, len(events))
     levels = levels_of({rank: of_rank[:most] for rank, of_rank in events.items()})
     return Seen(pairs, levels, *_in_header(record, float(np.sum(pairs.bytes))), carts)
+
+
+def _collectives(step: Mapping[int, Array], steps: Steps) -> int:
+    """Return how many collective calls all steps have, of those of one."""
+    return sum(int((of_rank["kind"] == COLLECTIVE).sum()) for of_rank in step.values()) * len(steps.durations_s)
 
 
 def _sent(events: Mapping[int, Array]) -> float:

@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from breadth import TIMES, some
+from rankwise.advise.evidence import evidence_of
 from rankwise.errors import InputError
 from rankwise.observe.pattern import find_pattern
+from synthetic_events import Op, recorded
 
 Flows = dict[tuple[int, int], tuple[int, int]]
 NEAREST_3D = [o for o in itertools.product((-1, 0, 1), repeat=3) if sum(map(abs, o)) == 1]
@@ -153,3 +155,16 @@ def test_layers_of_a_grid_are_not_taken_for_the_whole() -> None:
     rank = np.random.default_rng(3).permutation(math.prod(dims))
     found = find_pattern(matrix(len(rank), halo(dims, (False, True, False, False), unit, rank)))
     assert (found.kind, sorted(found.dims)) == ("grid", sorted(dims))
+
+
+@pytest.mark.parametrize(("turns", "name"), [(30, "collectives"), (2, "irregular")])
+def test_sums_in_every_step_outweigh_results_that_are_gathered_in_the_end(turns: int, name: str) -> None:
+    """As of a program whose ranks have k-points of their own; many messages before a few sums are what it does."""
+    programs: list[list[Op]] = [[("allreduce", 8), ("compute", 1_000_000), ("allreduce", 27_000)] * turns for _ in range(8)]
+    for rank in range(1, 6):
+        sent = 2 if name == "collectives" else 40
+        programs[rank] += [("send", rank // 2, 50 + of, 5_000 * rank) for of in range(sent)]
+        programs[rank // 2] += [("recv", rank, 50 + of) for of in range(sent)]
+    pattern = evidence_of(recorded(programs, [0] * 8, cores_of_host=[8]), "app.comm").pattern
+    assert pattern.naming.name == name, pattern.words
+    assert name != "collectives" or pattern.words == "collectives: no messages between ranks in a step"
