@@ -124,9 +124,11 @@ void load_platform(const s4u::Engine&) {
 
   static const bool apart = platform.count("sockets") > 1;
   const auto own = [](double bytes, const s4u::Host* from, const s4u::Host* to) -> Own {
-    if (from == to) return own_time(platform.curve("same-socket"), bytes);
+    if (from == to) return own_time(platform.curve("same-socket"), bytes, 0.0);
     const bool inside = apart && node_of.at(from) == node_of.at(to);
-    return own_time(platform.curve(inside ? "other-socket" : "other-node"), bytes);
+    if (inside) return own_time(platform.curve("other-socket"), bytes, 0.0);
+    static const double passes_bytes_per_s = platform.number("passes_bytes_per_s");
+    return own_time(platform.curve("other-node"), bytes, passes_bytes_per_s);
   };
   static const double hop_latency_s = platform.number("hop_latency_s");
   static const auto nearest = static_cast<std::size_t>(platform.count("nearest_links"));

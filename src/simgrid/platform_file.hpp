@@ -27,15 +27,18 @@ struct Own {
 // SMPI sends so much more than the message itself (tag, communicator, ranks); what was measured has it in its alpha.
 constexpr double envelope_bytes = 16.0;
 
-inline Own own_time(const Curve& curve, double sent_bytes) {
+// passes_bytes_per_s: of the network card, 0: not known. A message holds it no shorter than its bytes take there, though a first
+// one may be quicker (a shaped link's credit): a lone message takes so much longer than measured.
+inline Own own_time(const Curve& curve, double sent_bytes, double passes_bytes_per_s) {
   const double bytes = std::max(0.0, sent_bytes - envelope_bytes);
   const auto next = std::upper_bound(curve.begin(), curve.end(), bytes,
                                      [](double size, const Segment& segment) { return size < segment.from_bytes; });
   const Segment& segment = next == curve.begin() ? curve.front() : *(next - 1);
   constexpr double least_s = 1e-12;
-  const double time_s = std::max(segment.alpha_s + segment.beta_s_per_byte * bytes, least_s);
+  const double passing_s = passes_bytes_per_s > 0 ? bytes / passes_bytes_per_s : 0.0;
+  const double time_s = std::max({segment.alpha_s + segment.beta_s_per_byte * bytes, passing_s, least_s});
   // A line between two measured sizes may start below zero or fall: its time counts, not how it is split.
-  const double latency_s = std::clamp(segment.alpha_s, 0.001 * time_s, 0.999 * time_s);
+  const double latency_s = std::clamp(std::min(segment.alpha_s, time_s - passing_s), 0.001 * time_s, 0.999 * time_s);
   return {latency_s, sent_bytes / (time_s - latency_s)};
 }
 

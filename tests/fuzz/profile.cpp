@@ -36,7 +36,9 @@ void ask(const rankwise::platform::Platform& platform) {
     } catch (const std::runtime_error&) {
     }
   }
-  for (const double bytes : {0.0, 1e3, 1e300}) static_cast<void>(own_time(platform.curve("other-node"), bytes));
+  for (const double bytes : {0.0, 1e3, 1e300}) {
+    static_cast<void>(own_time(platform.curve("other-node"), bytes, platform.number("passes_bytes_per_s")));
+  }
 }
 
 }  // namespace

@@ -250,6 +250,7 @@ class Platform:
             f"sockets {self.sockets}",
             f"card_bytes_per_s {_WIDER * card:.9g}  # of a node, each way",
             f"card_is_half_duplex {int(machine.card_is_half_duplex)}  # 1: both ways together",
+            f"passes_bytes_per_s {machine.card_bytes_per_s or 0:.9g}  # of a node, however quick one message is; 0: not known",
             f"link_bytes_per_s {_WIDER * card:.9g}  # of each link between switches, each way",
             f"lane_bytes_per_s {_WIDER * min(lane, card):.9g}  # of one message between nodes",
             f"inside_bytes_per_s {_WIDER * self._lane('same-socket'):.9g}  # of one message inside a socket",

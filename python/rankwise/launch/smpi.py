@@ -61,6 +61,7 @@ _OPTIONS = (
     "--log=root.thres:warning",
 )
 
+_MOST_BYTES = 2**31 - 1  # of SimGrid's settings, whose numbers have 32 bits
 _TRACING = ("-trace", "--cfg=tracing/smpi/display-sizes:yes", "--cfg=tracing/precision:12")
 
 
@@ -126,7 +127,8 @@ def run_simulation(
         platform.write_text(simulation.platform, encoding="utf-8")
         hosts.write_text("".join(f"{host}\n" for host in simulation.hosts), encoding="utf-8")
         folding = ("--cfg=smpi/auto-shared-malloc-thresh:4096",) if simulation.folds_memory else ()
-        eager = [f"--cfg=smpi/{name}-thresh:{simulation.eager_bytes}" for name in ("send-is-detached", "async-small")]
+        eager_bytes = min(simulation.eager_bytes, _MOST_BYTES)
+        eager = [f"--cfg=smpi/{name}-thresh:{eager_bytes}" for name in ("send-is-detached", "async-small")]
         command = [
             str(simgrid.smpirun), *_OPTIONS, *folding, *eager, *simulation.options,
             *(() if trace is None else (*_TRACING, "-trace-file", str(trace))),

@@ -165,6 +165,21 @@ def test_many_ranks_a_node_share_its_nic_as_predicted(simulator: Simulator, algo
     assert row.time_s == pytest.approx(case.schedules().judged(by_turns).cost(14_000, machine.alone()).time_s, rel=2e-3)
 
 
+@needs_simgrid
+@pytest.mark.parametrize("size", [500, 3000, 9000])
+def test_messages_that_a_shaped_link_lets_pass_at_once_share_it_all_the_same(simulator: Simulator, size: int) -> None:
+    """A lone message of up to 4 kB takes 1 us more than an empty one, as through a token bucket; many take the wire."""
+    outside = [(0, 5e-5, 2.5e-10), (4000, 5.1e-5 - 4000 * 8e-7, 8e-7)]
+    links = {"same-socket": {"send": INSIDE}, "other-node": {"send": outside}}
+    machine = _core.Machine(links, {"card": {"bytes_per_s": 1 / 8e-7}})
+    by_turns = _core.Placement.on_nodes(np.arange(16, dtype=np.int32) % 4)
+    case = ExchangeCase("direct", "isend", (16,), (True,), 2, size, "full", 1)
+    platform = Platform("a test", parse_network("crossbar:4", None, 4), 1, machine.alone())
+    (row,) = simulator.rows([case], platform, Placement(lambda ranks: by_turns, lambda nodes: by_turns))
+    predicted = case.schedules().judged(by_turns).cost(size, machine.alone()).time_s
+    assert row.time_s == pytest.approx(predicted, rel=0.05)
+
+
 def test_sends_wait_from_the_limit_on_that_the_machine_knows() -> None:
     places = _core.Placement.blocked(2, 1)
     known = _core.Machine({"other-node": {"send": OUTSIDE, "rendezvous": [(0, 2000.0, 0.0)]}})
@@ -172,6 +187,14 @@ def test_sends_wait_from_the_limit_on_that_the_machine_knows() -> None:
     assert platform.simulation(places, ()).eager_bytes == 2000
     assert platform.simulation(places, (), buffers_sends=False).eager_bytes == 0
     assert platform_of("crossbar:2").simulation(places, ()).eager_bytes == SMPI_EAGER_BYTES
+
+
+@needs_simgrid
+def test_sends_that_never_wait_are_simulated(simulator: Simulator) -> None:
+    """A limit beyond all messages is beyond SimGrid's numbers, too."""
+    limitless = _core.Machine({"other-node": {"send": OUTSIDE, "rendezvous": [(0, 2.0**62, 0.0)]}})
+    platform = replace(platform_of("crossbar:2"), machine=limitless)
+    assert ping_pong(simulator, platform, [(0, 0), (1, 0)], [8]) == pytest.approx([1e-6 + 8 * 2e-10], rel=0.01)
 
 
 @needs_simgrid
