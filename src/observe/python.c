@@ -53,13 +53,15 @@ static int note_interpreter(struct dl_phdr_info* info, size_t size, void* functi
   return 0;
 }
 
-static void find_layout(void) {
-  static int tried;
-  if (tried) return;
+// Once; again where there was no Python: a program may load it any time.
+static void find_layout(int again) {
+  static int tried, known;
+  if (known || (tried && !again)) return;
   tried = 1;
   const unsigned long* version = dlsym(RTLD_DEFAULT, "Py_Version");
   const char* (*words)(void);
   *(void**)&words = dlsym(RTLD_DEFAULT, "Py_GetVersion");
+  known = words != NULL;
   *(void**)&thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
   if (!version || !words || !thread_state || *version >> 24 != 3 || strstr(words(), "free-threading")) return;
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
@@ -106,7 +108,7 @@ static int line_of(const void* code, const char* instruction) {
 }
 
 int python_callers(const char* library, struct python_caller* callers, int most) {
-  find_layout();
+  find_layout(library != NULL);
   const char* thread = layout ? thread_state() : NULL;
   if (!thread) return 0;
   const size_t package = library ? (size_t)(strrchr(library, '/') + 1 - library) : 0;
@@ -126,7 +128,7 @@ int python_callers(const char* library, struct python_caller* callers, int most)
 }
 
 int is_of_interpreter(const void* address) {
-  find_layout();
+  find_layout(0);
   return layout && (uintptr_t)address - interpreter.begin < interpreter.bytes;
 }
 

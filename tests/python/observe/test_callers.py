@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,28 @@ def test_callers_in_python_are_frames_of_python(start: Start, tmp_path: Path) ->
     (places,) = {caller.places[1:] for caller in site["callers"] if caller.functions[0] == "slow"}
     lines = program.read_text().splitlines()
     assert [lines[int(place.partition("callers.py:")[2]) - 1].strip() for place in places] == ["slow()", "step()"]
+
+
+@pytest.mark.mpi
+def test_callers_in_a_python_that_a_program_loads_late(
+    build: Build, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mpi4py = pytest.importorskip("mpi4py")
+    library = Path(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME"))
+    if not library.is_file():
+        pytest.skip(f"no {library}: python3-dev has it")
+    (tmp_path / "embedded.py").write_text(
+        "from mpi4py import MPI\ndef wrapper():\n    MPI.COMM_WORLD.Barrier()\ndef step():\n    wrapper()\n"
+        "for _ in range(3):\n    step()\n"
+    )
+    monkeypatch.setenv("EMBEDDED_LIBRARY", str(library))
+    folders = [str(Path(mpi4py.__file__).parents[1]), str(tmp_path)]
+    monkeypatch.setenv("EMBEDDED_CODE", f"import sys; sys.path[:0] = {folders!r}; import embedded")
+    record = observed(build("pip", "embeds.c", "-O1", "-ldl"), start("pip", 2), tmp_path)
+    named(record.header, limit_s=60)
+    (site,) = (site for site in call_sites(record.header) if site["function"] == "wrapper")
+    assert (site["call"], site["line"], site["calls"]) == ("MPI_Barrier", 3, 6)
+    assert {caller.functions[:2] for caller in site["callers"]} == {("step", "<module>")}
 
 
 def test_callers_of_a_real_library_of_wrappers() -> None:
