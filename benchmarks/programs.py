@@ -213,19 +213,13 @@ class Bench:
 
 
 def _steps_alike_s(first: Evidence, of: Evidence) -> float:
-    """Return the mean time of a run's steps that move as many bytes, within 2 %, as the first run's step that is predicted;
-    where there are none, of all, as if they moved as many."""
+    """Return the mean time of a run's steps in which rank 0 moves as many bytes, within 2 %, as in the first run's step that is
+    predicted; where there are none, of all, as if they moved as many."""
     assert first.steps is not None and of.steps is not None
-    wanted, moved = _bytes_of_steps(first)[first.steps.representative], _bytes_of_steps(of)
+    wanted = first.steps.moved_bytes(first.events)[first.steps.representative, 0]
+    moved = of.steps.moved_bytes(of.events)[:, 0]
     times_s, alike = of.steps.durations_s, np.abs(moved - wanted) <= 0.02 * wanted
     return float(times_s[alike].mean() if alike.any() else times_s.mean() * wanted / moved.mean())
-
-
-def _bytes_of_steps(evidence: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the bytes that rank 0's calls move in each step."""
-    assert evidence.steps is not None
-    moved = np.append(0.0, np.cumsum(evidence.record.events[0]["bytes"], dtype=float))
-    return np.asarray(moved[evidence.steps.ends[:, 0]] - moved[evidence.steps.begins[:, 0]])
 
 
 def drawn(bench: Bench, seed: int, number: int) -> Iterator[Case]:

@@ -10,6 +10,7 @@
 
 struct search {
   uint64_t address, base;
+  struct segment segment;
   struct module module;
 };
 
@@ -34,7 +35,9 @@ static int search_object(struct dl_phdr_info* info, size_t size, void* data) {
   int is_in = 0;
   for (int i = 0; i < info->dlpi_phnum && !is_in; i++) {
     const ElfW(Phdr)* part = &info->dlpi_phdr[i];
-    is_in = part->p_type == PT_LOAD && search->address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz;
+    const struct segment segment = {info->dlpi_addr + part->p_vaddr, part->p_memsz};
+    is_in = part->p_type == PT_LOAD && search->address - segment.begin < segment.bytes;
+    if (is_in) search->segment = segment;
   }
   if (!is_in) return 0;
   search->base = info->dlpi_addr;
@@ -96,6 +99,8 @@ static struct search found(uint64_t address) {
   dl_iterate_phdr(search_object, &search);
   return search;
 }
+
+struct segment segment_of(const void* address) { return found((uint64_t)(uintptr_t)address + 1).segment; }
 
 struct caller {
   const void* address;          // behind its call; of Python the instruction

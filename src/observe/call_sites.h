@@ -26,6 +26,13 @@ int python_callers(const char* library, struct python_caller* callers, int most)
 // Whether an address is in the interpreter's code.
 int is_of_interpreter(const void* address);
 
+// The part of a module in memory that holds an address; of no bytes where none does.
+struct segment {
+  uint64_t begin, bytes;
+};
+
+struct segment segment_of(const void* address);
+
 // Its line; the module is then its file and function, a line each.
 uint64_t python_site(const struct python_caller* caller, struct module* module);
 
@@ -39,6 +46,14 @@ static inline uint64_t site_hash(uint64_t key) { return key * UINT64_C(0x9E3779B
 
 // Notes who had called a site's function, if an instant that is sampled lies in the call's time (ticks).
 void sample_callers(const struct call_site* site, uint64_t start, uint64_t end);
+
+// Counts the time of a call (ticks), and does what is due.
+static inline void count_time(struct call_site* site, uint64_t start, uint64_t end) {
+  site->ticks += end - start;
+  site->timed++;
+  if (end >= next_check) check_clock(end);
+  if (end >= next_sample) sample_callers(site, start, end);
+}
 
 static inline struct call_site* site_of(const void* caller, int call) {
   uint64_t key = site_key((uint64_t)(uintptr_t)caller, call);

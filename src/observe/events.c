@@ -258,10 +258,7 @@ static struct span timed_words(const struct site* site, word* a) {
   if (threaded) lock_threads();
   open_call.since = 0;
   span.end = ticks();
-  site->from->ticks += span.end - span.start;
-  site->from->timed++;
-  if (span.end >= next_check) check_clock(span.end);
-  if (span.end >= next_sample) sample_callers(site->from, span.start, span.end);
+  count_time(site->from, span.start, span.end);
   return span;
 }
 

@@ -37,10 +37,7 @@ static inline __attribute__((always_inline)) struct span timed(const struct site
   if (s.timed) open_call.since = 0;
   if (s.timed || span.seen) {
     span.end = ticks();
-    s.from->ticks += span.end - span.start;
-    s.from->timed++;
-    if (span.end >= next_check) check_clock(span.end);
-    if (span.end >= next_sample) sample_callers(s.from, span.start, span.end);
+    count_time(s.from, span.start, span.end);
   }
   return span;
 }

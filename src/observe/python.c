@@ -5,7 +5,6 @@
 #include "call_sites.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 
 struct layout {
@@ -36,22 +35,7 @@ static int number_at(const void* object, size_t offset) {
   return found;
 }
 
-static struct {
-  uintptr_t begin, bytes;
-} interpreter;  // the segment with its code
-
-static int note_interpreter(struct dl_phdr_info* info, size_t size, void* function) {
-  (void)size;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr)* part = &info->dlpi_phdr[i];
-    const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
-    if (part->p_type != PT_LOAD || (uintptr_t)function - begin >= part->p_memsz) continue;
-    interpreter.begin = begin;
-    interpreter.bytes = part->p_memsz;
-    return 1;
-  }
-  return 0;
-}
+static struct segment interpreter;  // its code
 
 // Once; again where there was no Python: a program may load it any time.
 static void find_layout(int again) {
@@ -67,7 +51,7 @@ static void find_layout(int again) {
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
     if (layouts[i].minor == (*version >> 16 & 255)) layout = &layouts[i];
   }
-  dl_iterate_phdr(note_interpreter, *(void**)&words);
+  interpreter = segment_of(*(void**)&words);
 }
 
 // The characters of a string; where they are not ASCII, none.
@@ -129,7 +113,7 @@ int python_callers(const char* library, struct python_caller* callers, int most)
 
 int is_of_interpreter(const void* address) {
   find_layout(0);
-  return layout && (uintptr_t)address - interpreter.begin < interpreter.bytes;
+  return layout && (uint64_t)(uintptr_t)address - interpreter.begin < interpreter.bytes;
 }
 
 uint64_t python_site(const struct python_caller* caller, struct module* module) {

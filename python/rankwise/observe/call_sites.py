@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.arrays import Array
-from rankwise.observe.callers import Caller, callers_of, callers_text, short
+from rankwise.observe.callers import Caller, callers_of, callers_text, line_text, offset_text, short
 from rankwise.records import Record as JsonRecord
 from rankwise.records import key, record
 from rankwise.units import format_time
@@ -67,8 +67,9 @@ class CallSite(JsonRecord):
 
 def merged_sites(
     tables: Mapping[int, tuple[Array, Array, float]], names: Sequence[str]
-) -> tuple[list[dict[str, Any]], list[dict[str, str | None]], dict[int, Array]]:
-    """Return the call sites of all ranks by their time, the modules, and for each rank the site of each number in its events.
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[int, Array], dict[int, list[int]]]:
+    """Return the call sites of all ranks by their time, the modules, and for each rank the site of each number in its events,
+    and the place among the modules of each of its own.
 
     ``tables``: by rank its lines (those of calls first, then those of sites), its modules, and ns per tick. Sites are alike
     where module, offset and call are, wherever the module lies in a rank's memory.
@@ -76,8 +77,9 @@ def merged_sites(
     modules: dict[tuple[str, str | None, str], int] = {}
     sites: dict[tuple[int | None, int, str], dict[str, Any]] = {}
     numbered: dict[int, list[tuple[int, tuple[int | None, int, str]]]] = {}
+    places: dict[int, list[int]] = {}
     for rank, (lines, its_modules, ns_per_tick) in tables.items():
-        own = [modules.setdefault(identity(module), len(modules)) for module in its_modules]
+        own = places[rank] = [modules.setdefault(_identity(module), len(modules)) for module in its_modules]
         for number in np.flatnonzero((lines["calls"] > 0) & (lines["key"] > 0)).tolist():
             line = lines[number]
             at = int(line["module"])
@@ -104,10 +106,10 @@ def merged_sites(
         {"path": path, "build_id": build_id} | ({"function": function} if function else {})
         for path, build_id, function in modules
     ]
-    return [sites[where] for where in order], known_modules, of_number
+    return [sites[where] for where in order], known_modules, of_number, places
 
 
-def identity(module: Any) -> tuple[str, str | None, str]:
+def _identity(module: Any) -> tuple[str, str | None, str]:
     """Return a module's path, build id, and function, which Python's have."""
     length = int(module["build_id_bytes"])
     path, _, function = os.fsdecode(module["path"]).partition("\n")
@@ -167,10 +169,11 @@ def numbered_site(header: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 def site_text(site: Mapping[str, Any]) -> str:
     """Return a site in few words: the function and file:line, as far as they are known."""
-    place = f"{Path(site['file']).name}:{site['line']}" if site["file"] and site["line"] else ""
+    place = line_text(site)
     if function := site["function"]:
-        return f"{short(function)}, {place}" if place else f"{short(function)} ({_module_name(site)})"
-    return place or _module_text(site)
+        module = Path(site["module"]).name if site["module"] else "unknown code"
+        return f"{short(function)}, {place}" if place else f"{short(function)} ({module})"
+    return place or offset_text(site["module"], site.get("offset", 0))
 
 
 def site_lines(header: Mapping[str, Any], total_s: float, most: int) -> list[str]:
@@ -186,14 +189,6 @@ def site_lines(header: Mapping[str, Any], total_s: float, most: int) -> list[str
         if callers := callers_text(site["callers"]):
             lines.append(f"      from {callers}")
     return lines
-
-
-def _module_text(site: Mapping[str, Any]) -> str:
-    return f"{_module_name(site)}+{site['offset']:#x}" if site["module"] else "unknown code"
-
-
-def _module_name(site: Mapping[str, Any]) -> str:
-    return Path(site["module"]).name if site["module"] else "unknown code"
 
 
 def _resolved(module: Mapping[str, Any], addresses: Sequence[int], limit_s: float) -> dict[int, dict[str, Any]]:

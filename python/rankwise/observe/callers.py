@@ -38,24 +38,23 @@ class Caller(JsonRecord):
 
 
 def add_callers(
-    sites: Sequence[dict[str, Any]],
-    place_of_module: Mapping[Any, int],
-    tables: Mapping[int, tuple[Array, Sequence[tuple[Any, ...]], Array]],
+    sites: Sequence[dict[str, Any]], paths: Sequence[str], tables: Mapping[int, tuple[Array, Sequence[int], Array]]
 ) -> list[dict[str, Any]]:
     """Give a record's sites their ``callers``, and return the frames, each a module and an offset, that these refer to.
 
-    ``tables``: by rank its chains, what identifies each of its modules, and the site of each number.
+    ``paths``: of the record's modules; ``tables``: by rank its chains, the place among these of each of its modules, and the
+    site of each number.
     """
     frames: dict[tuple[int | None, int], int] = {}
     samples: dict[int, dict[tuple[int, ...], int]] = {}
+    beyond = {i for i, path in enumerate(paths) if Path(path).name.startswith("libc.so")}  # which calls main
     for chains, modules, of_number in tables.values():
-        own = dict(enumerate((place_of_module[module] for module in modules), 1))
-        beyond = {i for i, (path, *_) in enumerate(modules, 1) if Path(path).name.startswith("libc.so")}  # which calls main
+        own = dict(enumerate(modules, 1))
         for chain in chains[chains["site"] < len(of_number)]:  # damaged ones are left out
             places = chain["caller"][: chain["callers"]].tolist()
-            outside = next((i for i, at in enumerate(places) if at >> _OFFSET_BITS in beyond), len(places))
-            callers = [(own.get(at >> _OFFSET_BITS), at & (1 << _OFFSET_BITS) - 1) for at in places[:outside]]
-            numbers = tuple(frames.setdefault(where, len(frames)) for where in callers)
+            callers = [(own.get(at >> _OFFSET_BITS), at & (1 << _OFFSET_BITS) - 1) for at in places]
+            outside = next((i for i, (module, _) in enumerate(callers) if module in beyond), len(callers))
+            numbers = tuple(frames.setdefault(where, len(frames)) for where in callers[:outside])
             of_site = samples.setdefault(int(of_number[chain["site"]]), {})
             of_site[numbers] = of_site.get(numbers, 0) + int(chain["samples"])
     for number, site in enumerate(sites):
@@ -72,8 +71,7 @@ def callers_of(header: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]) -
         named = []
         for frame in (header["frames"][number] for number in chain["frames"]):
             path = header["modules"][frame["module"]]["path"] if frame["module"] is not None else "unknown code"
-            line = f"{Path(frame['file']).name}:{frame['line']}" if frame.get("file") and frame.get("line") else ""
-            named.append((frame.get("function"), line or f"{Path(path).name}+{frame['offset']:#x}"))
+            named.append((frame.get("function"), line_text(frame) or offset_text(path, frame["offset"])))
             if named[-1][0] in _MAINS:
                 break
         share = chain["samples"] / whole if whole else 1 / len(chains)
@@ -82,14 +80,30 @@ def callers_of(header: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]) -
     return [Caller(share, *map(tuple, zip(*chain, strict=True))) for chain, share in ordered if chain]
 
 
-def short(function: str, longest: int = _LONGEST) -> str:
+def short(function: str) -> str:
     """Return a function's name that fits a line: where it is longer, without arguments of templates and outer scopes."""
-    long = len(function) > longest
-    while long and (plain := _TEMPLATE.sub("", function)) != function:
-        function = plain
+    if len(function) > _LONGEST:
+        function = _without_arguments(function)
     while len(function) > _LONGEST and "::" in function:
         function = function.partition("::")[2]
     return function if len(function) <= _LONGEST else f"{function[: _LONGEST - 3]}..."
+
+
+def _without_arguments(function: str) -> str:
+    """Return a function's name without arguments of templates."""
+    while (plain := _TEMPLATE.sub("", function)) != function:
+        function = plain
+    return function
+
+
+def line_text(frame: Mapping[str, Any]) -> str:
+    """Return file:line of a frame or a site; '' where it is not known."""
+    return f"{Path(frame['file']).name}:{frame['line']}" if frame.get("file") and frame.get("line") else ""
+
+
+def offset_text(module: str | None, offset: int) -> str:
+    """Return a place in a module's file."""
+    return f"{Path(module).name}+{offset:#x}" if module else "unknown code"
 
 
 def callers_text(callers: Sequence[Caller]) -> str:
@@ -115,13 +129,16 @@ def telling_caller(function: str | None, callers: Sequence[Caller]) -> str:
 def _nearest(callers: Sequence[Caller]) -> tuple[list[str], list[tuple[str, float]]]:
     """Return the callers that all have in common, the nearest first, and the next ones with their shares, the greatest first:
     none where there is no other."""
-    chains = [([short(name, 0) for name in caller.functions if name and name not in _MAINS], caller) for caller in callers]
+    chains = [
+        ([short(_without_arguments(name)) for name in caller.functions if name and name not in _MAINS], caller.share)
+        for caller in callers
+    ]
     same: list[str] = []
     while True:
         shares: dict[str, float] = {}
-        for names, caller in chains:
+        for names, share in chains:
             if len(names) > len(same):
-                shares[names[len(same)]] = shares.get(names[len(same)], 0.0) + caller.share
+                shares[names[len(same)]] = shares.get(names[len(same)], 0.0) + share
         most = sorted(shares.items(), key=lambda item: -item[1])[:_MOST]
         if len(most) == 1 and most[0][1] >= _SAME:
             same.append(most[0][0])

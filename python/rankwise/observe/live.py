@@ -57,7 +57,7 @@ def live_ranks(path: Path) -> tuple[list[LiveRank], float]:
 
 def _ranks(parts: Sequence[Part]) -> tuple[list[LiveRank], float]:
     names = parts[0].names
-    sites, modules, of_number = merged_sites({part.rank: (part.sites, part.modules, 1.0) for part in parts}, names)
+    sites, modules, of_number, _ = merged_sites({part.rank: (part.sites, part.modules, 1.0) for part in parts}, names)
     header: dict[str, Any] = {"sites": sites, "modules": modules}
     named(header, limit_s=5.0)
     members = _members(parts)

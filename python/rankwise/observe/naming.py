@@ -72,7 +72,8 @@ class Seen:
 
     ``pairs``: who sends to whom; ``levels``: which messages follow which; ``collectives``: of each communicator on which
     all-to-alls were called its ranks; ``collective_share``: these all-to-alls' share of all bytes; ``carts``: grids that the
-    program made; ``found``: a halo that was found whatever the numbering; ``of_steps``: whether all is of steps alone.
+    program made; ``found``: a halo that was found whatever the numbering; ``run_has_messages``: of any
+    ranks, if not in a step.
     """
 
     pairs: Pairs
@@ -82,7 +83,7 @@ class Seen:
     calls_collectives: bool = False
     carts: tuple[Cart, ...] = ()
     found: Name | None = None
-    of_steps: bool = False
+    run_has_messages: bool = False
 
     @property
     def ranks(self) -> int:
@@ -164,7 +165,7 @@ def _as_numbered(divided: Sequence[set[frozenset[int]]]) -> tuple[int, int]:
 def _nothing(seen: Seen) -> Name | None:
     if seen.both:
         return None
-    where = " in a step" if seen.of_steps else ""
+    where = " in a step" if seen.run_has_messages else ""
     return Name("collectives", reason=f"no messages between ranks{where}") if seen.calls_collectives else Name("none")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from rankwise.arrays import Array
 from rankwise.errors import InputError
-from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, identity, merged_sites
+from rankwise.observe.call_sites import MAX_CALLS, MAX_MODULES, MAX_SITES, MODULE, SITE, merged_sites
 from rankwise.observe.callers import CHAIN, MAX_CHAINS, add_callers
 from rankwise.observe.needs import completed, met
 from rankwise.observe.record import (
@@ -213,14 +213,13 @@ def record_of(parts: Sequence[Part], header: dict[str, Any], notes: list[str]) -
     column[used] = np.arange(len(used))
     calls = [parts[0].names[i] for i in used]
     _tell_ends(parts, ranks, notes)
-    sites, modules, site_of_number = merged_sites(
+    sites, modules, site_of_number, places_of_modules = merged_sites(
         {part.rank: (part.sites, part.modules, clocks[part.host].ns_per_tick) for part in parts}, parts[0].names
     )
     frames = add_callers(
-        sites,
-        {(module["path"], module["build_id"], module.get("function") or ""): i for i, module in enumerate(modules)},
-        {part.rank: (part.chains, list(map(identity, part.modules)), site_of_number[part.rank]) for part in parts},
-    )
+        sites, [module["path"] for module in modules],
+        {part.rank: (part.chains, places_of_modules[part.rank], site_of_number[part.rank]) for part in parts},
+    )  # fmt: skip
     events, windows = _events(parts, clocks, origin, numbers, column)
     number_of_shape, shapes = _shapes(parts)
     for rank, (of_rank, _) in events.items():

@@ -130,14 +130,15 @@ def seen_of(record: Record, whole: Traffic, step: Traffic | None, steps: Steps |
     carts = tuple(cart_of(entry) for entry in record.header.get("carts", []))
     if step is not None and steps is not None:
         window = {rank: steps.events(events, rank) for rank in events}
-        in_steps = float(np.sum(step.bytes)) * len(steps.durations_s)
         pairs = pairs_of(step)
-        only_collectives = not len(pairs.source) and _collectives(window, steps) >= _MORE_COLLECTIVES * np.sum(whole.messages)
-        if in_steps >= _LEAST_SHARE * _sent(events) or not _sent(events) or only_collectives:
-            if len(pairs.source) or not np.sum(whole.bytes) or only_collectives:
-                levels = levels_of(window) if _shares_apart(steps, events) <= _MOST_APART else NO_LEVELS
-                in_events = _in_events(record, window, float(np.sum(pairs.bytes)))
-                return Seen(pairs, levels, *in_events, carts, of_steps=bool(np.sum(whole.messages)))
+        stands = float(np.sum(step.bytes)) * len(steps.durations_s) >= _LEAST_SHARE * _sent(events)
+        if not len(pairs.source):
+            more_collectives = _collectives(window, steps) >= _MORE_COLLECTIVES * np.sum(whole.messages)
+            stands = stands and not np.sum(whole.bytes) or more_collectives
+        if stands:
+            levels = levels_of(window) if _shares_apart(steps, events) <= _MOST_APART else NO_LEVELS
+            in_events = _in_events(record, window, float(np.sum(pairs.bytes)))
+            return Seen(pairs, levels, *in_events, carts, run_has_messages=bool(np.sum(whole.messages)))
     pairs = heavy(pairs_of(whole), LEAST_HEAVY, LEAST_OFTEN)
     most = _MOST_EVENTS // max(1, len(events))
     levels = levels_of({rank: of_rank[:most] for rank, of_rank in events.items()})

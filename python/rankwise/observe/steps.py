@@ -92,6 +92,14 @@ class Steps(Record):
             ]
         )
 
+    def moved_bytes(self, events: Mapping[int, Array]) -> Array:
+        """Return the bytes of each rank's calls in each step (steps x ranks)."""
+        moved = []
+        for column, (_, of_rank) in enumerate(sorted(events.items())):
+            so_far = np.append(0.0, np.cumsum(of_rank["bytes"], dtype=float))
+            moved.append(so_far[self.ends[:, column]] - so_far[self.begins[:, column]])
+        return np.stack(moved, axis=1)
+
     def around(self, before: int, behind: int) -> tuple[Array, Array]:
         """Return the cuts before and after the representative step and at most so many steps before and behind it."""
         first, last = max(0, self.representative - before), min(self.representative + behind, len(self.ends) - 1)
@@ -187,18 +195,13 @@ def common_steps(events: Mapping[int, Array], span_s: Span | None = None, run_s:
 def _stands_for_the_run(steps: Steps, events: Mapping[int, Array]) -> bool:
     """Return whether steps have more of the time, the calls or the bytes than some loop of a program that has no step, and most
     of what lies between the first and the last is not other calls."""
-    share = steps.kinds[0].share
-    if share < _MOST_OF_TIME and (steps.ends - steps.begins).sum() < _LEAST_BETWEEN * (steps.ends[-1] - steps.begins[0]).sum():
+    share, calls = steps.kinds[0].share, (steps.ends - steps.begins).sum()
+    if share < _MOST_OF_TIME and calls < _LEAST_BETWEEN * (steps.ends[-1] - steps.begins[0]).sum():
         return False
-    if share >= _LEAST_OF_TIME:
+    if share >= _LEAST_OF_TIME or calls > _LEAST_OF_CALLS * sum(map(len, events.values())):
         return True
-    inside, whole = np.zeros(2), np.zeros(2)
-    for column, (_, of_rank) in enumerate(sorted(events.items())):
-        moved = np.append(0.0, np.cumsum(of_rank["bytes"], dtype=float))
-        begins, ends = steps.begins[:, column], steps.ends[:, column]
-        inside += (ends - begins).sum(), (moved[ends] - moved[begins]).sum()
-        whole += len(of_rank), moved[-1]
-    return bool((inside > _LEAST_OF_CALLS * whole).any())
+    moved = sum(float(of_rank["bytes"].sum(dtype=float)) for of_rank in events.values())
+    return float(steps.moved_bytes(events).sum()) > _LEAST_OF_CALLS * moved
 
 
 def _calls_before(events: Mapping[int, Array], cuts: Array) -> Array:

@@ -42,7 +42,9 @@ def observed(program: Path, words: list[str], tmp_path: Path) -> Any:
     code, record = observe([*words, str(program)], tmp_path / "sites.comm")
     assert code == 0
     assert record is not None
-    return read_record(tmp_path / "sites.comm")
+    found = read_record(tmp_path / "sites.comm")
+    named(found.header, limit_s=60)
+    return found
 
 
 def system(*words: object) -> object:
@@ -67,7 +69,6 @@ def test_calls_have_the_function_and_line_of_the_source(
     kind: str, source: str, flags: tuple[str, ...], build: Build, start: Start, tmp_path: Path
 ) -> None:
     record = observed(build(kind, source, *flags), start(kind, 2), tmp_path)
-    named(record.header, limit_s=60)
     sites = {(site["call"], site["function"], site["line"]): site for site in call_sites(record.header)}
     wanted = expected_sites(source, 2)
     assert len(wanted) >= 4
@@ -93,7 +94,6 @@ def test_calls_from_python_have_the_innermost_frame_outside_mpi4py(start: Start,
     pytest.importorskip("mpi4py")
     program = Path(__file__).with_name("call_sites.py")
     record = observed(program, [*start("pip", 2), sys.executable], tmp_path)
-    named(record.header, limit_s=60)
     sites = {
         (site["call"], site["function"].removesuffix(".<locals>.<listcomp>"), site["line"]): site["calls"]
         for site in call_sites(record.header)
@@ -112,7 +112,6 @@ def test_a_stripped_program_has_places_in_its_file_and_a_new_one_has_no_wrong_na
     shutil.copy(build("pip", "call_sites.c", "-g", "-O0", *flags), program)
     subprocess.run(["strip", program], check=True)
     record = observed(program, start("pip", 2), tmp_path)
-    named(record.header, limit_s=60)
     # Of a program that exports its functions main alone is known; the static ones are none that lie before them.
     functions = {None, "main"} if flags else {None}
     assert {site["function"] for site in call_sites(record.header)} == functions
@@ -152,7 +151,7 @@ def test_sites_are_alike_wherever_their_module_lies_in_memory() -> None:
     first = lines_of([(300, 0x5000_1000, 0x1000, 10), (301, 0x5000_2000, 0x2000, 5)])
     second = lines_of([(900, 0x7000_1000, 0x1000, 30)])
     names = [f"MPI_{i}" for i in range(MAX_CALLS)]
-    sites, files, numbers = merged_sites({0: (first, modules, 1e9), 4: (second, modules, 1e9)}, names)
+    sites, files, numbers, places = merged_sites({0: (first, modules, 1e9), 4: (second, modules, 1e9)}, names)
     assert files == [{"path": "/bin/program", "build_id": "1234"}]
     assert [(s["offset"], s["calls"], s["ranks"], s["seconds"], s["most_rank"]) for s in sites] == [
         (0x1000, 4, 2, 80.0, 4),

@@ -12,10 +12,21 @@ import pytest
 from tests.python.observe.conftest import Build, Start
 from tests.python.observe.test_call_sites import observed
 
-from rankwise.observe.call_sites import call_sites, named
+from rankwise.observe.call_sites import call_sites
 from rankwise.observe.callers import CHAIN, Caller, add_callers, callers_of, callers_text, telling_caller
 from rankwise.observe.record import read_record
 from rankwise.observe.wait_causes import place_of
+
+
+def slow_caller(record: Any, main: str) -> Caller:
+    """The caller with three quarters of the wrapper's time; the other has the rest; step calls both."""
+    (site,) = (site for site in call_sites(record.header) if site["call"] == "MPI_Recv")
+    assert site["function"] == "pass_on"
+    callers = {caller.functions: caller for caller in site["callers"]}
+    assert set(callers) == {("slow", "step", main), ("quick", "step", main)}
+    assert callers["slow", "step", main].share == pytest.approx(0.75, abs=0.08)
+    assert sum(caller.share for caller in callers.values()) == pytest.approx(1)
+    return callers["slow", "step", main]
 
 
 @pytest.mark.mpi
@@ -24,15 +35,8 @@ def test_callers_of_a_wrapper_have_their_shares_of_its_time(
     kind: str, flags: tuple[str, ...], build: Build, start: Start, tmp_path: Path
 ) -> None:
     record = observed(build(kind, "callers.c", *flags), start(kind, 2), tmp_path)
-    named(record.header, limit_s=60)
-    (site,) = (site for site in call_sites(record.header) if site["call"] == "MPI_Recv")
-    assert site["function"] == "pass_on"
-    shares = {caller.functions: caller.share for caller in site["callers"]}
-    assert set(shares) == {("slow", "step", "main"), ("quick", "step", "main")}
-    assert shares["slow", "step", "main"] == pytest.approx(0.75, abs=0.08)
-    assert sum(shares.values()) == pytest.approx(1)
-    lines = {caller.functions[0]: caller.places[0] for caller in site["callers"]}
-    assert (lines["slow"].startswith("callers.c:")) == ("-g" in flags)
+    slow = slow_caller(record, "main")
+    assert slow.places[0].startswith("callers.c:") == ("-g" in flags)
     # Of a site that no sampled instant has met, all that is known is who called first.
     (sent,) = (site for site in call_sites(record.header) if site["call"] == "MPI_Send")
     assert {caller.functions[1:] for caller in sent["callers"]} == {("step", "main")}
@@ -43,14 +47,7 @@ def test_callers_in_python_are_frames_of_python(start: Start, tmp_path: Path) ->
     pytest.importorskip("mpi4py")
     program = Path(__file__).with_name("callers.py")
     record = observed(program, [*start("pip", 2), sys.executable], tmp_path)
-    named(record.header, limit_s=60)
-    (site,) = (site for site in call_sites(record.header) if site["call"] == "MPI_Recv")
-    assert site["function"] == "pass_on"
-    shares = {caller.functions: caller.share for caller in site["callers"]}
-    assert set(shares) == {("slow", "step", "<module>"), ("quick", "step", "<module>")}
-    assert shares["slow", "step", "<module>"] == pytest.approx(0.75, abs=0.08)
-    (places,) = {caller.places[1:] for caller in site["callers"] if caller.functions[0] == "slow"}
-    lines = program.read_text().splitlines()
+    places, lines = slow_caller(record, "<module>").places[1:], program.read_text().splitlines()
     assert [lines[int(place.partition("callers.py:")[2]) - 1].strip() for place in places] == ["slow()", "step()"]
 
 
@@ -70,7 +67,6 @@ def test_callers_in_a_python_that_a_program_loads_late(
     folders = [str(Path(mpi4py.__file__).parents[1]), str(tmp_path)]
     monkeypatch.setenv("EMBEDDED_CODE", f"import sys; sys.path[:0] = {folders!r}; import embedded")
     record = observed(build("pip", "embeds.c", "-O1", "-ldl"), start("pip", 2), tmp_path)
-    named(record.header, limit_s=60)
     (site,) = (site for site in call_sites(record.header) if site["function"] == "wrapper")
     assert (site["call"], site["line"], site["calls"]) == ("MPI_Barrier", 3, 6)
     assert {caller.functions[:2] for caller in site["callers"]} == {("step", "<module>")}
@@ -98,15 +94,15 @@ def test_chains_of_ranks_are_added_wherever_their_modules_stand() -> None:
     sites: list[dict[str, Any]] = [{}, {}]
     of_number = np.array([7, 1, 0])
     frames = add_callers(
-        sites, {("program",): 0, ("library",): 1, ("/lib/libc.so.6",): 2},
+        sites, ["program", "library", "/lib/libc.so.6"],
         {
             0: (
                 chains((1, 5, [2 << 48 | 0x10, 1 << 48 | 0x20, 3 << 48 | 0x90, 4]), (2, 1, [0x30]), (9, 1, [])),
-                [("program",), ("library",), ("/lib/libc.so.6",)], of_number,
+                [0, 1, 2], of_number,
             ),
             3: (
                 chains((1, 4, [1 << 48 | 0x10, 2 << 48 | 0x20]), (1, 6, [1 << 48 | 0x11])),
-                [("library",), ("program",)], of_number,
+                [1, 0], of_number,
             ),
         },
     )  # fmt: skip
