@@ -187,7 +187,7 @@ def site_lines(header: Mapping[str, Any], total_s: float, most: int) -> list[str
         longest = f", {format_time(site['most_seconds'])} on rank {site['most_rank']}" if site["ranks"] > 1 else ""
         lines.append(f"{site['seconds'] / total_s:>4.0%}  {site['call']}: {site_text(site)}{longest}")
         if callers := callers_text(site["callers"]):
-            lines.append(f"      from {callers}")
+            lines.append(f"      {callers}")
     return lines
 
 

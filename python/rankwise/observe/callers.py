@@ -32,7 +32,7 @@ _TEMPLATE = re.compile(r"<[^<>]*>")
 class Caller(JsonRecord):
     """Functions that had called each other when the call site's function was called."""
 
-    share: float = key("share of the instants at which calls from the site were sampled", least=0, most=1)
+    share: float = key("share of the instants at which calls from the site were sampled; all 0: at none", least=0, most=1)
     functions: tuple[str | None, ...] = key("the function that called the site's, the one that called that, ...; null: unknown")
     places: tuple[str, ...] = key("of each function file:line of its call, or the module and the offset in it")
 
@@ -74,7 +74,7 @@ def callers_of(header: Mapping[str, Any], chains: Sequence[Mapping[str, Any]]) -
             named.append((frame.get("function"), line_text(frame) or offset_text(path, frame["offset"])))
             if named[-1][0] in _MAINS:
                 break
-        share = chain["samples"] / whole if whole else 1 / len(chains)
+        share = chain["samples"] / max(1, whole)
         shares[tuple(named)] = shares.get(tuple(named), 0.0) + share
     ordered = sorted(shares.items(), key=lambda item: -item[1])[:_MOST_KEPT]
     return [Caller(share, *map(tuple, zip(*chain, strict=True))) for chain, share in ordered if chain]
@@ -107,14 +107,17 @@ def offset_text(module: str | None, offset: int) -> str:
 
 
 def callers_text(callers: Sequence[Caller]) -> str:
-    """Return the nearest callers that differ, with their shares; where all are the same, the nearest two; of main alone, ''.
+    """Return who calls: ``called by VecMDot 57 %, VecNorm 43 %``, the nearest callers that differ, with their shares; where all
+    are the same, the nearest two; where no call was sampled, who called first; of main alone, ''.
 
     Functions whose names are not known, such as those of stripped files, are passed over.
     """
     same, shares = _nearest(callers)
-    if not shares:
-        return " < ".join(same[:2])
-    return ", ".join(f"{name} {format_share(share)}" for name, share in shares if share >= _LEAST_SHARE)
+    if shares and not any(share for _, share in shares):
+        return f"first called by {', '.join(name for name, _ in shares)}"
+    told = [f"{name} {format_share(share)}" for name, share in shares if share >= _LEAST_SHARE]
+    words = ", ".join(told) or ", itself by ".join(same[:2])
+    return f"called by {words}" if words else ""
 
 
 def telling_caller(function: str | None, callers: Sequence[Caller]) -> str:
@@ -123,7 +126,7 @@ def telling_caller(function: str | None, callers: Sequence[Caller]) -> str:
     same, shares = _nearest(callers)
     if function is None and same:
         return same[0]
-    return shares[0][0] if shares and (len(shares) > 1 or function is None) else ""
+    return shares[0][0] if shares and (len(shares) > 1 and shares[0][1] > 0 or function is None) else ""
 
 
 def _nearest(callers: Sequence[Caller]) -> tuple[list[str], list[tuple[str, float]]]:

@@ -342,7 +342,7 @@ def _mostly_another(seen: Seen) -> Name | None:
     name = name_of(replace(seen, pairs=main))
     if name.name == "irregular" or not name.confident:
         return None
-    return replace(name, reason=f"{name.reason}; {format_share(others)} of the messages between other ranks")
+    return replace(name, reason=f"{name.reason}; {format_share(others)} of the messages go to other ranks")
 
 
 def _irregular(seen: Seen) -> Name | None:

@@ -39,11 +39,11 @@ class Place(JsonRecord):
 
     @property
     def text(self) -> str:
-        """The call site, and who tells more of it: ``Foam::reduce (libPstream.so) < Foam::PCG::scalarSolve``."""
-        return f"{self.site} < {self.caller}" if self.caller else self.site
+        """The call site, and who tells more of it: ``Foam::reduce (libPstream.so), called by Foam::PCG::scalarSolve``."""
+        return f"{self.site}, called by {self.caller}" if self.caller else self.site
 
     def __str__(self) -> str:
-        return f"{self.place} < {self.caller}" if self.caller else self.place
+        return f"{self.place}, called by {self.caller}" if self.caller else self.place
 
 
 @record

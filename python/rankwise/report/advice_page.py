@@ -99,7 +99,7 @@ def _where_sections(evidence: Evidence) -> Iterator[Section]:
             Column("share", lambda site: site["seconds"] / total_s, format_share),
             Column("call", lambda site: site["call"]),
             Column("where", site_text),
-            Column("called from", lambda site: callers_text(site["callers"])),
+            Column("callers", lambda site: callers_text(site["callers"])),
             Column("calls", lambda site: site["calls"], format_number),
             Column("longest rank", lambda site: f"{format_time(site['most_seconds'])} on rank {site['most_rank']}"),
         ]
